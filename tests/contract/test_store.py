@@ -16,7 +16,7 @@ from commonplace.domain.errors import ConflictError, InvalidInputError, NotFound
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.disk.file_swap import FileSwap
+from injection.audit_events import before, once
 from support import GitRepo, MakeRepo
 
 A = Address("notes/a.md")
@@ -349,21 +349,15 @@ def test_a_folder_reached_by_a_link_is_the_same_folder(place: Place, tmp_path: P
     assert other.read(A) == b"x"
 
 
-def test_an_editor_that_saves_at_the_last_moment_is_not_overwritten(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_editor_that_saves_at_the_last_moment_is_not_overwritten(place: Place) -> None:
     """The change comes after everything was checked and written, right before the names are changed."""
-    perform = FileSwap.perform
 
-    def disturbed(swap: FileSwap) -> None:
+    def save() -> None:
         (place.folder / "notes/a.md").write_bytes(b"from an editor\n")
-        perform(swap)
 
     files = place.files()
-    with monkeypatch.context() as patched:
-        patched.setattr(FileSwap, "perform", disturbed)
-        with pytest.raises(ConflictError) as caught:
-            write_three(place.store)
+    with before("os.link", lambda names: names[0] == "b.md", once(save)), pytest.raises(ConflictError) as caught:
+        write_three(place.store)
     assert caught.value.context == {"path": "notes/a.md", "current_revision": revision_of(b"from an editor\n")}
     assert place.files() == files | {"notes/a.md": b"from an editor\n"}
     assert not (place.folder / "new").exists()

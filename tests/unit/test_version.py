@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import commonplace
 
-
-def test_a_package_that_names_its_commit_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "commit.txt").write_text("0123456789ab\n")
-    monkeypatch.setattr(commonplace, "__file__", str(tmp_path / "__init__.py"))
-    assert commonplace.build() == f"{commonplace.__version__} (0123456789ab)"
+RUN: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
 
 
-@pytest.mark.parametrize("parent", ["no/such/place", "x" * 300])
-def test_a_package_outside_a_checkout_has_its_version_alone(
-    parent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commonplace, "__file__", str(tmp_path / parent / "src" / "commonplace" / "__init__.py"))
-    assert commonplace.build() == commonplace.__version__
+def build_in(folder: Path) -> str:
+    """What the package says of itself where it lies in a folder."""
+    (folder / "commonplace").mkdir(parents=True, exist_ok=True)
+    shutil.copy(commonplace.__file__, folder / "commonplace")
+    code = "import commonplace; print(commonplace.build())"
+    done = subprocess.run([sys.executable, "-P", "-c", code], env={"PYTHONPATH": str(folder)}, check=True, **RUN)
+    return done.stdout.strip()
 
 
-def test_a_folder_that_only_looks_like_a_checkout_has_its_version_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_that_names_its_commit_is_believed(tmp_path: Path) -> None:
+    (tmp_path / "commonplace").mkdir()
+    (tmp_path / "commonplace/commit.txt").write_text("0123456789ab\n")
+    assert build_in(tmp_path) == f"{commonplace.__version__} (0123456789ab)"
+
+
+@pytest.mark.parametrize("parent", ["no/such/place", "x" * 200])
+def test_a_package_outside_a_checkout_has_its_version_alone(parent: str, tmp_path: Path) -> None:
+    assert build_in(tmp_path / parent / "src") == commonplace.__version__
+
+
+def test_a_folder_that_only_looks_like_a_checkout_has_its_version_alone(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    monkeypatch.setattr(commonplace, "__file__", str(tmp_path / "src" / "commonplace" / "__init__.py"))
-    assert commonplace.build() == commonplace.__version__
+    assert build_in(tmp_path / "src") == commonplace.__version__
 
 
 @pytest.mark.parametrize("program", ["commonplace.main", "commonplace.cn"])

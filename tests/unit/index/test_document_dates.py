@@ -6,18 +6,19 @@ import os
 import random
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
 from commonplace.domain.errors import GitError
-from commonplace.domain.ports import Store
 from commonplace.domain.query import ListQuery
 from commonplace.index import document_dates, open_index
-from commonplace.index.catalogue.database import Catalogue
 from commonplace.store import open_store
 from indexed import Indexed
+from injection.wrapped_stores import WrappedHistory
 from support import GitRepo, new_repo
 
 PATHS = [f"{folder}{name}.md" for folder in ("", "a/", "a/b/") for name in ("one", "two")]
@@ -41,19 +42,17 @@ def test_dates_that_are_kept_up_are_those_of_an_index_from_nothing(
             assert _times(made) == _times_from_nothing(made, tmp_path / f"fresh{step}"), step
 
 
-class Failing:
-    """In place of dating some documents: fails from the second time on, until it is told not to."""
+class FailingHistory(WrappedHistory):
+    """It fails from the second question after commits on, until it is told not to."""
 
-    def __init__(self) -> None:
-        self.fails = True
-        self._asked = 0
-        self._real = document_dates.update_dates
+    fails = False
+    _asked = 0
 
-    def __call__(self, store: Store, catalogue: Catalogue, keys: Sequence[int], *, committed: bool) -> int:
-        self._asked += 1
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+        self._asked += self.fails
         if self.fails and self._asked > 1:
             raise GitError("The history cannot be read.", kind="repository")
-        return self._real(store, catalogue, keys, committed=committed)
+        return self.real.touched(addresses)
 
 
 def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows(
@@ -65,8 +64,10 @@ def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows
     _commit(repo, BEGIN, PATHS[0])
     with Indexed(tmp_path) as made:
         before, kept = _times(made), {record.address.path: record.updated for record in made.index.orphans()}
-        failing = Failing()
-        monkeypatch.setattr(document_dates, "update_dates", failing)
+        history = FailingHistory(made.store)
+        made.index.close()
+        made.index = open_index(history.store(), made.cache)
+        history.fails = True
         monkeypatch.setattr(document_dates, "BATCH_DOCUMENTS", 2)
         for path in PATHS:
             os.utime(repo.write(path, "another\n"), (BEGIN + DAY, BEGIN + DAY))
@@ -74,7 +75,7 @@ def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows
         made.index.sync()
         assert _times(made) != before
         assert {record.address.path: record.updated for record in made.index.orphans()} != kept
-        failing.fails = False
+        history.fails = False
         made.index.sync()
         assert _times(made) == _times_from_nothing(made, tmp_path / "fresh")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,10 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError
 from commonplace.domain.ports import Store
 from commonplace.store import open_store
-from commonplace.store.disk import file_swap
-from commonplace.store.disk.file_swap import FileSwap
-from commonplace.store.git import refs
+from injection.audit_events import Arguments, before, ends_with, raising
 from support import GitRepo, MakeRepo
 
 A, B, NEW = Address("a.md"), Address("b.md"), Address("p/new.md")
-
-
-class Cut(BaseException):
-    """The process ends here."""
 
 
 @pytest.fixture(params=["plain", "git"])
@@ -41,20 +36,32 @@ def opened(repo: GitRepo) -> Store:
     return open_store(repo.path, commit="auto" if commit == "auto" else "manual", state_dir=repo.path.parent / "state")
 
 
-def cut_off(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, after: bool = False) -> None:
-    """Begin a write and end it before (or after) a step, as a kill would: nothing is undone."""
+BEFORE_ANY_NAME = ("os.mkdir", "p")
+BEFORE_NAMES = ("os.link", "a.md")
+"""All files are written under temporary names."""
+AFTER_NAMES = ("os.remove", "-0.old")
+"""Without Git; with it, the branch has moved by then."""
+BEFORE_BRANCH = ("os.link", "main.lock")
 
-    def ended(*arguments: object) -> None:
-        if after:
-            step(*arguments)
-        raise Cut
 
-    with monkeypatch.context() as patched:
-        step = getattr(owner, name)
-        patched.setattr(owner, name, ended)
-        patched.setattr("commonplace.store.transaction_writer.TransactionWriter.repair", lambda _: [])
-        with pytest.raises(Cut):
+def cut_off(repo: GitRepo, step: tuple[str, str]) -> None:
+    """Begin a write and kill its process before a call."""
+    event, name = step
+
+    def matches(arguments: Arguments) -> bool:
+        return str(arguments[0]) == name or ends_with(name)(arguments)
+
+    child = os.fork()
+    if not child:
+        with before(event, matches, lambda: os._exit(9)):
             write_all_three(opened(repo))
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+def after_names(repo: GitRepo) -> tuple[str, str]:
+    """The step at which all files have their names, and the branch has not moved."""
+    return BEFORE_BRANCH if (repo.path / ".git").exists() else AFTER_NAMES
 
 
 def write_all_three(store: Store) -> None:
@@ -83,27 +90,23 @@ def clean(repo: GitRepo) -> bool:
     return not (repo.path / ".git").exists() or repo.git("status", "--porcelain") == ""
 
 
-def test_a_write_whose_files_were_ready_is_finished(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    cut_off(repo, monkeypatch, FileSwap, "perform", after=True)
+def test_a_write_whose_files_were_ready_is_finished(repo: GitRepo) -> None:
+    cut_off(repo, after_names(repo))
     assert opened(repo).recover() == ["finished an interrupted write of a.md, p/new.md, b.md"]
     assert names(repo) == {"a.md", "p/new.md"}
     assert clean(repo)
 
 
-def test_a_write_that_the_user_has_overtaken_is_undone_around_his_change(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut_off(repo, monkeypatch, FileSwap, "perform")
+def test_a_write_that_the_user_has_overtaken_is_undone_around_his_change(repo: GitRepo) -> None:
+    cut_off(repo, BEFORE_NAMES)
     repo.write("a.md", "# by the user\n")
     assert opened(repo).recover() == ["undid an interrupted write of a.md, p/new.md, b.md"]
     assert names(repo) == {"a.md", "b.md"}
     assert repo.path.joinpath("a.md").read_text() == "# by the user\n"
 
 
-def test_a_change_after_all_names_were_changed_is_kept_and_the_rest_finished(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cut_off(repo, monkeypatch, FileSwap, "perform", after=True)
+def test_a_change_after_all_names_were_changed_is_kept_and_the_rest_finished(repo: GitRepo) -> None:
+    cut_off(repo, after_names(repo))
     repo.write("a.md", "# by the user\n")
     opened(repo).recover()
     assert names(repo) == {"a.md", "p/new.md"}
@@ -113,41 +116,34 @@ def test_a_change_after_all_names_were_changed_is_kept_and_the_rest_finished(
         assert repo.git("log", "-1", "--format=%s") == "Cut off"
 
 
-def test_the_next_writer_repairs_too(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    cut_off(repo, monkeypatch, FileSwap, "prepare")
+def test_the_next_writer_repairs_too(repo: GitRepo) -> None:
+    cut_off(repo, BEFORE_ANY_NAME)
     with opened(repo).transaction("Next") as transaction:
         transaction.put(A, b"# next\n")
     assert names(repo) == {"a.md", "b.md"}
     assert clean(repo)
 
 
-def test_a_repair_leaves_a_live_writer_alone(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    cut_off(repo, monkeypatch, FileSwap, "perform")
+def test_a_repair_leaves_a_live_writer_alone(repo: GitRepo) -> None:
+    cut_off(repo, BEFORE_NAMES)
     other = opened(repo)
-    monkeypatch.setattr("commonplace.store.writer_lock.threading.get_ident", iter(range(1, 99)).__next__)
-    with opened(repo)._writer.lock.held():
-        assert other.recover() == []
+    with opened(repo)._writer.lock.held(), ThreadPoolExecutor(1) as another:
+        assert another.submit(other.recover).result() == []
 
 
-def test_an_interrupt_at_the_keyboard_leaves_all_or_nothing(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    for owner, step, kept in [(FileSwap, "prepare", False), (FileSwap, "finish", True)]:
-        with monkeypatch.context() as patched:
-
-            def interrupted(*_: object) -> None:
-                raise KeyboardInterrupt
-
-            patched.setattr(owner, step, interrupted)
-            store = opened(repo)
-            with pytest.raises(KeyboardInterrupt), store.transaction("Interrupted") as transaction:
-                transaction.put(NEW, b"# New\n")
+def test_an_interrupt_at_the_keyboard_leaves_all_or_nothing(repo: GitRepo) -> None:
+    for event, name, kept in [("os.mkdir", "p", False), ("os.remove", ".old", True)]:
+        store = opened(repo)
+        with before(event, ends_with(name), raising(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+            write_all_three(store)
         opened(repo).recover()
-        assert names(repo) == {"a.md", "b.md"} | ({"p/new.md"} if kept else set())
+        assert names(repo) == ({"a.md", "p/new.md"} if kept else {"a.md", "b.md"})
         assert clean(repo)
 
 
-def test_a_switch_of_branches_after_the_kill_undoes(git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_switch_of_branches_after_the_kill_undoes(git_repo: MakeRepo) -> None:
     repo = git_repo("repo", {"a.md": "# A\n", "b.md": "# B\n"})
-    cut_off(repo, monkeypatch, refs.RefUpdate, "perform")
+    cut_off(repo, BEFORE_BRANCH)
     repo.git("symbolic-ref", "HEAD", "refs/heads/other")
     repo.git("update-ref", "refs/heads/other", "refs/heads/main")
     opened(repo).recover()
@@ -156,9 +152,9 @@ def test_a_switch_of_branches_after_the_kill_undoes(git_repo: MakeRepo, monkeypa
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_commit_by_the_user_after_the_kill_is_built_upon(git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_by_the_user_after_the_kill_is_built_upon(git_repo: MakeRepo) -> None:
     repo = git_repo("repo", {"a.md": "# A\n", "b.md": "# B\n", "c.md": "# C\n"})
-    cut_off(repo, monkeypatch, refs.RefUpdate, "perform")
+    cut_off(repo, BEFORE_BRANCH)
     repo.write("c.md", "# C2\n")
     repo.git("commit", "--quiet", "-m", "User", "c.md")
     opened(repo).recover()
@@ -167,11 +163,9 @@ def test_a_commit_by_the_user_after_the_kill_is_built_upon(git_repo: MakeRepo, m
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_user_who_commits_everything_after_the_kill_loses_nothing(
-    git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_user_who_commits_everything_after_the_kill_loses_nothing(git_repo: MakeRepo) -> None:
     repo = git_repo("repo", {"a.md": "# A\n", "b.md": "# B\n"})
-    cut_off(repo, monkeypatch, FileSwap, "perform", after=True)
+    cut_off(repo, after_names(repo))
     repo.git("add", "a.md", "p", "b.md")
     repo.git("commit", "--quiet", "-m", "User")
     opened(repo).recover()
@@ -181,30 +175,24 @@ def test_a_user_who_commits_everything_after_the_kill_loses_nothing(
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_a_disk_without_hard_links_is_written_as_safely(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, fails: bool
-) -> None:
+def test_a_disk_without_hard_links_is_written_as_safely(repo: GitRepo, fails: bool) -> None:
     """FAT and some network disks have none; here the call refuses as it does there."""
 
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    store = opened(repo)
-    with store.transaction("Written") as transaction:
-        transaction.put(A, b"# A2\n")
-        transaction.put(NEW, b"# New\n")
-    assert names(repo) == {"a.md", "b.md", "p/new.md"}
-    assert clean(repo)
-    if fails:
-
-        def broken(*_: object) -> None:
-            raise OSError(errno.EIO, "Input/output error")
-
-        monkeypatch.setattr(file_swap, "_create", broken)
-        with pytest.raises(StorageError, match="Input/output error"):
-            write_both(store)
-        assert store.read(A) == b"# A2\n"
+    with before("os.link", lambda _: True, raising(OSError(errno.EPERM, "Operation not permitted"))):
+        store = opened(repo)
+        with store.transaction("Written") as transaction:
+            transaction.put(A, b"# A2\n")
+            transaction.put(NEW, b"# New\n")
         assert names(repo) == {"a.md", "b.md", "p/new.md"}
-        assert not (repo.path / "q").exists()
         assert clean(repo)
+        if fails:
+            broken = raising(OSError(errno.EIO, "Input/output error"))
+            with (
+                before("os.rename", lambda arguments: arguments[1] == "new.md", broken),
+                pytest.raises(StorageError, match="Input/output error"),
+            ):
+                write_both(store)
+            assert store.read(A) == b"# A2\n"
+            assert names(repo) == {"a.md", "b.md", "p/new.md"}
+            assert not (repo.path / "q").exists()
+            assert clean(repo)

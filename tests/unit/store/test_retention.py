@@ -14,9 +14,9 @@ from commonplace.domain.errors import ConflictError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.disk.file_swap import FileSwap
 from commonplace.store.disk.trash import RETENTION_DAYS, FolderTrash
 from commonplace.store.folder_store import FolderStore
+from injection.audit_events import before, ends_with, raising
 from support import GitRepo, MakeRepo
 
 A = Address("sub/a.md")
@@ -137,35 +137,29 @@ def test_what_moves_is_not_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("git", [True, False])
 def test_a_trash_that_cannot_be_written_leaves_a_blob_or_else_refuses_the_write(
-    git_repo: MakeRepo, tmp_path: Path, git: bool, monkeypatch: pytest.MonkeyPatch
+    git_repo: MakeRepo, tmp_path: Path, git: bool
 ) -> None:
     repo = git_repo("repo", {"other.md": "x"}) if git else GitRepo(tmp_path / "plain")
     repo.write("sub/a.md", "# precious\n")
     store = opened(repo.path)
 
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(FolderTrash, "_make", refuse)
-    if git:
-        kept = delete(store)
-        assert kept == RetainedCopy(A, revision_of(b"# precious\n"), "object")
-        assert repo.git("cat-file", "blob", revision_of(b"# precious\n")) == "# precious"
-        return
-    with pytest.raises(StorageError, match="could not be saved: Permission denied"):
-        delete(store)
+    with before("os.mkdir", ends_with("trash"), raising(PermissionError(13, "Permission denied"))):
+        if git:
+            kept = delete(store)
+            assert kept == RetainedCopy(A, revision_of(b"# precious\n"), "object")
+            assert repo.git("cat-file", "blob", revision_of(b"# precious\n")) == "# precious"
+            return
+        with pytest.raises(StorageError, match="could not be saved: Permission denied"):
+            delete(store)
     assert (repo.path / "sub/a.md").read_text() == "# precious\n"
 
 
-def test_a_failed_write_takes_its_item_from_the_trash_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_takes_its_item_from_the_trash_again(tmp_path: Path) -> None:
     GitRepo(tmp_path / "plain").write("sub/a.md", "# A\n")
     store = opened(tmp_path / "plain")
 
-    def fail(_: FileSwap) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(FileSwap, "perform", fail)
-    with pytest.raises(StorageError):
+    broken = raising(OSError(5, "Input/output error"))
+    with before("os.rename", lambda names: names[0] == "a.md", broken), pytest.raises(StorageError):
         delete(store)
     assert in_trash(tmp_path / "plain") == {}
     assert (tmp_path / "plain/sub/a.md").read_text() == "# A\n"

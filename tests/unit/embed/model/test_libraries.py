@@ -25,7 +25,7 @@ def test_missing_libraries_are_named_with_the_command_that_installs_the_whole_ex
 
 
 def test_without_pip_the_command_is_that_of_uv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "pip", None)  # as where it is not installed
     assert libraries.install_command().startswith(f"uv pip install --python {sys.executable} ")
 
 

@@ -6,15 +6,14 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
+from commonplace.domain.ports import Store
 from commonplace.index import open_index
 from commonplace.services.collections import Collection
 from commonplace.services.past import section_blame
 from commonplace.store import open_store
-from commonplace.store.git.past.history import GitHistory
+from injection.wrapped_stores import WrappedHistory
 from support import MakeRepo
 
 PAGE = Address("notes/page.md")
@@ -24,31 +23,28 @@ def page_of(texts: list[str]) -> str:
     return "# Page\n\n" + "".join(f"## Section {number}\n\n{text}\n\n" for number, text in enumerate(texts))
 
 
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The commits whose versions are read."""
-    ids: list[str] = []
-    versions = GitHistory.versions
+class CountedHistory(WrappedHistory):
+    """It notes the commits whose versions are read."""
 
-    def counted(history: GitHistory, address: Address) -> Iterator[tuple[Commit, bytes]]:
-        for commit, raw in versions(history, address):
-            ids.append(commit.id)
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.reads: list[str] = []
+
+    def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
+        for commit, raw in self.real.versions(address):
+            self.reads.append(commit.id)
             yield commit, raw
 
-    monkeypatch.setattr(GitHistory, "versions", counted)
-    return ids
 
-
-def test_blame_is_that_of_every_version_and_reads_only_new_ones(
-    git_repo: MakeRepo, tmp_path: Path, reads: list[str]
-) -> None:
+def test_blame_is_that_of_every_version_and_reads_only_new_ones(git_repo: MakeRepo, tmp_path: Path) -> None:
     repo = git_repo(files={"other.md": "# Other\n"})
     chosen = random.Random(7)
     texts, since = ["same"] * 6, [""] * 6
     store = open_store(repo.path, commit="manual", state_dir=tmp_path / "state")
     index = open_index(store, tmp_path / "cache")
     index.sync()
-    collection = Collection("repo", store, index)
+    history = CountedHistory(store)
+    collection = Collection("repo", history.store(), index)
     for number in range(30):
         place = chosen.randrange(5)
         texts[place] = chosen.choice(["again", f"text {number}"])
@@ -56,10 +52,10 @@ def test_blame_is_that_of_every_version_and_reads_only_new_ones(
         commit = repo.commit(**{PAGE.path: page_of(texts), "other.md": f"{number}\n"})
         since[place] = commit if number == 0 or page_of(texts) != before else since[place]
         since = [one or commit for one in since]
-        reads.clear()
+        history.reads.clear()
         found = section_blame(collection, PAGE)
         assert [one.commit.id if one.commit else "" for one in found[1:]] == since
-        assert len(reads) <= 2, number
+        assert len(history.reads) <= 2, number
     repo.write(PAGE.path, page_of([*texts[:-1], "not committed"]))
     assert [one.commit is None for one in section_blame(collection, PAGE)] == [False] * 6 + [True]
     index.close()

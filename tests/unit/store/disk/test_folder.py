@@ -10,8 +10,8 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, StorageError
-from commonplace.store.disk import folder as module
 from commonplace.store.disk.folder import MAX_LINKS, Folder
+from injection.audit_events import before, once, raising
 from support import open_files
 
 
@@ -112,21 +112,17 @@ def test_a_parent_swapped_for_a_link_out_is_never_followed(root: Path) -> None:
     assert seen <= {b"inside", b""}
 
 
-def test_a_target_swapped_between_resolving_and_opening_is_never_followed(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_target_swapped_between_resolving_and_opening_is_never_followed(root: Path) -> None:
     folder = Folder(root)
 
     target = root / "notes" / "a.md"
     (root / "link.md").symlink_to(target)
 
-    def swapped(_address: Address) -> Address:
+    def swap() -> None:
         target.unlink()
         target.symlink_to(root.parent / "secret.md")
-        return Address("notes/a.md")
 
-    monkeypatch.setattr(folder, "resolve", swapped)
-    with pytest.raises(NotFoundError):
+    with before("open", lambda names: names[0] == "a.md", once(swap)), pytest.raises(NotFoundError):
         folder.read(Address("link.md"))
     assert target.is_symlink()
 
@@ -143,14 +139,10 @@ def test_descriptors_are_given_back(root: Path) -> None:
     assert open_files(str(root)) == before
 
 
-def test_a_disk_that_cannot_be_read_is_a_storage_error_without_the_absolute_path(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> None:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(module, "_load", broken)
-    with pytest.raises(StorageError, match=r"notes/a\.md cannot be read: Input/output error") as caught:
+def test_a_disk_that_cannot_be_read_is_a_storage_error_without_the_absolute_path(root: Path) -> None:
+    broken = raising(OSError(5, "Input/output error"))
+    message = r"notes/a\.md cannot be read: Input/output error"
+    with before("open", lambda names: names[0] == "a.md", broken), pytest.raises(StorageError, match=message) as caught:
         Folder(root).read(Address("notes/a.md"))
     assert str(root) not in str(caught.value)
 

@@ -9,6 +9,7 @@ import pytest
 from committing import committing, write
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.git import refs
+from injection.audit_events import before, ends_with, once
 from support import GitRepo, MakeRepo
 
 
@@ -28,48 +29,35 @@ def test_packed_references_and_objects_are_understood(repo: GitRepo) -> None:
     repo.git("fsck", "--strict")
 
 
-def test_a_branch_that_moves_at_the_last_moment_is_built_upon(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_that_moves_at_the_last_moment_is_built_upon(repo: GitRepo) -> None:
     store = committing(repo.path)
-    perform, moves = refs.RefUpdate.perform, iter(["one", "two"])
+    moves = iter(["one", "two"])
 
-    def disturbed(advance: refs.RefUpdate, *arguments: object) -> bool:
+    def disturb() -> None:
         if (name := next(moves, None)) is not None:
             repo.git("commit", "--quiet", "--allow-empty", "-m", name)
-        return perform(advance, *arguments)
 
-    monkeypatch.setattr(refs.RefUpdate, "perform", disturbed)
-    commit = write(store, "a.md", b"# ours\n", "ours")
+    with before("os.link", ends_with("main.lock"), disturb):
+        commit = write(store, "a.md", b"# ours\n", "ours")
     assert repo.git("log", "--format=%s").splitlines()[:3] == ["ours", "two", "one"]
     assert repo.git("rev-parse", "HEAD") == commit
     assert repo.git("status", "--porcelain") == ""
     repo.git("fsck", "--strict")
 
 
-def test_a_branch_that_never_rests_is_a_git_error_and_nothing_is_changed(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    perform = refs.RefUpdate.perform
-
-    def disturbed(advance: refs.RefUpdate, *arguments: object) -> bool:
+def test_a_branch_that_never_rests_is_a_git_error_and_nothing_is_changed(repo: GitRepo) -> None:
+    def disturb() -> None:
         repo.git("commit", "--quiet", "--allow-empty", "-m", "again")
-        return perform(advance, *arguments)
 
-    monkeypatch.setattr(refs.RefUpdate, "perform", disturbed)
-    with pytest.raises(GitError, match="kept committing"):
+    with before("os.link", ends_with("main.lock"), disturb), pytest.raises(GitError, match="kept committing"):
         write(committing(repo.path), "new/a.md", b"x")
     assert not (repo.path / "new").exists()
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_switch_of_branches_at_the_last_moment_is_a_git_error(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = refs.RefUpdate.write
-
-    def switched(advance: refs.RefUpdate, *arguments: object) -> None:
-        repo.git("switch", "--quiet", "--create", "other")
-        place(advance, *arguments)
-
-    monkeypatch.setattr(refs.RefUpdate, "write", switched)
-    with pytest.raises(GitError, match="switched from refs/heads/main"):
+def test_a_switch_of_branches_at_the_last_moment_is_a_git_error(repo: GitRepo) -> None:
+    switch = once(lambda: repo.git("switch", "--quiet", "--create", "other"))
+    with before("open", ends_with(".ref"), switch), pytest.raises(GitError, match="switched from refs/heads/main"):
         write(committing(repo.path), "a.md", b"x")
     assert repo.git("status", "--porcelain") == ""
     assert (repo.path / "a.md").read_text() == "# A\n"

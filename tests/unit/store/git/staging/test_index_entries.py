@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
@@ -10,7 +10,7 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError
 from commonplace.domain.ports import Store
-from commonplace.store.git.commit_writer import GitWriter
+from injection.audit_events import before, ends_with, raising
 from support import GitRepo, MakeRepo
 
 A = Address("a.md")
@@ -92,26 +92,17 @@ def test_a_look_inside_a_transaction_waits_for_its_end(repo: GitRepo) -> None:
     assert repo.git("status", "--porcelain") == ""
 
 
-def test_a_repair_that_fails_fails_no_look_and_is_not_tried_at_each(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repair_that_fails_fails_no_look_and_is_not_tried_at_each(repo: GitRepo) -> None:
     store = committing(repo.path)
     lock = repo.path / ".git/index.lock"
     lock.touch()
     write(store, "a.md", b"# one\n")
     lock.unlink()
-    tries: list[str] = []
-
-    def refuse(self: GitWriter, token: str, pending: Mapping[str, str]) -> dict[str, str]:
-        del self, pending
-        tries.append(token)
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(GitWriter, "repair_index", refuse)
-    for _ in range(3):
-        assert store.read(A) == b"# one\n"
+    broken = raising(OSError(5, "Input/output error"))
+    with before("open", ends_with(".index"), broken) as tries:
+        for _ in range(3):
+            assert store.read(A) == b"# one\n"
     assert len(tries) == 1
-    monkeypatch.undo()
     assert committing(repo.path).read(A) == b"# one\n"
     assert repo.git("status", "--porcelain") == ""
 

@@ -11,6 +11,7 @@ import pytest
 from commonplace.toolsets.projects.remote.setup import open_project_store
 from commonplace.toolsets.projects.service.instructions import update_main
 from commonplace.toolsets.projects.service.project_store import IDENTITY, ProjectStore
+from injection.audit_events import before, once
 from support import GitRepo, eventually, trust
 
 GATE = """\
@@ -50,9 +51,7 @@ def test_a_commit_made_while_another_is_being_pushed_is_pushed_before_the_end(
     assert bare.git("show", "main:projects/app/main.md") == "second"
 
 
-def test_what_another_process_pushes_during_a_fetch_is_not_taken_for_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_process_pushes_during_a_fetch_is_not_taken_for_dropped(tmp_path: Path) -> None:
     bare = GitRepo(tmp_path / "origin.git")
     bare.path.mkdir()
     bare.git("init", "--quiet", "--bare", "--initial-branch=main")
@@ -62,17 +61,14 @@ def test_what_another_process_pushes_during_a_fetch_is_not_taken_for_dropped(
     repo.git("remote", "add", "origin", str(bare.path))
     update_main(home, "app", "first")
     one.origin.sync()
-    fetch = one.origin._fetch
 
-    def fetch_while_another_pushes(seconds: float) -> object:
-        found = fetch(seconds)
-        if bare.git("show", "main:projects/app/main.md") == "first":
-            update_main(home, "app", "second")
-            other.origin.sync()
-        return found
+    def push() -> None:
+        update_main(home, "app", "second")
+        other.origin.sync()
 
-    monkeypatch.setattr(one.origin, "_fetch", fetch_while_another_pushes)
-    assert one.origin.sync().error == ""
+    with before("shutil.rmtree", lambda _: True, once(push)) as ended:  # of the fetch's temporary repository
+        assert one.origin.sync().error == ""
+    assert ended
     assert (one.path / "projects/app/main.md").read_text() == "second"
     assert repo.git("branch", "--list", "rescue/*") == ""
     assert bare.git("show", "main:projects/app/main.md") == "second"

@@ -1,0 +1,1 @@
+"""Git remotes of tests: slow ones, and what must never reach any."""
