@@ -57,7 +57,7 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.bootstrap import Application, diagnose, git_command, install_model
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
-    from commonplace.registration import store_folder, toolset_commands
+    from commonplace.registration import store_folder, store_refusal, toolset_commands
 
     parts = CliDependencies(
         open=Application,
@@ -71,6 +71,7 @@ def _run(arguments: Sequence[str]) -> int:
         check_bundle=_check_bundle,
         toolset_commands=toolset_commands,
         store_folder=store_folder,
+        store_refusal=store_refusal,
         commands=_commands,
         plugin_faults=_plugin_faults,
     )

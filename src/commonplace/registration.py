@@ -110,6 +110,8 @@ class ToolsetRegistration:
 
     Raises `ConfigError` for folders that cannot be.
     """
+    store_refusal: Callable[[Settings], str] | None = None
+    """Why that folder cannot be the store, with what to do; "" if it can."""
     opens: Callable[[OpenContext], ServiceProvider[Any]] | None = None
     """What it adds to `Services`. Returns at once: what takes time is opened at the first use."""
     starts: Callable[[Services, Settings], None] | None = None
@@ -185,6 +187,12 @@ def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
         if one.name == settings.toolset and one.store_folder is not None:
             return one.store_folder(named, settings)
     return None
+
+
+def store_refusal(settings: Settings) -> str:
+    """Why the folder that the settings name cannot be the store of their toolset, with what to do; "" if it can."""
+    refusals = (one.store_refusal for one in registered() if one.name == settings.toolset)
+    return next((refusal(settings) for refusal in refusals if refusal is not None), "")
 
 
 def load_toolset(name: str, plugins: Callable[[], LoadedPlugins]) -> Toolset:

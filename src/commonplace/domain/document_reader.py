@@ -19,6 +19,7 @@ from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
+from commonplace.domain.words.text_decoder import decoded
 
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
@@ -39,7 +40,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         text = raw[bom:].decode()
     except UnicodeDecodeError as error:
         findings = (_not_utf8(raw, bom + error.start),)
-        text = raw[bom:].decode("utf-8", "replace")
+        text = decoded(raw[bom:])
         source, bom = text.encode(), 0
     frontmatter = read_frontmatter(source, bom)
     base = frontmatter.span.end
@@ -229,7 +230,7 @@ def _nearest(sections: Sequence[Section], heading: str) -> list[str]:
 
 def _not_utf8(raw: bytes, at: int) -> Finding:
     line = raw.count(b"\n", 0, at) + 1
-    message = f"The file is no UTF-8 text (first in line {line}); it is shown with replacements and never changed."
+    message = f"The file is no UTF-8 text (first in line {line}); it is read as CP1252 there, and never changed."
     return Finding("not_utf8", Severity.ERROR, message, line=line)
 
 

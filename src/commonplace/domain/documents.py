@@ -136,7 +136,7 @@ class Document:
     address: Address
     raw: bytes
     text: str
-    """`raw` decoded, without BOM. Undecodable bytes are U+FFFD, and `decodable` is false."""
+    """`raw` decoded, without BOM. Bytes that are no UTF-8 are read as CP1252, and `decodable` is false."""
     decodable: bool
     """False if the bytes are not UTF-8: offsets then refer to `text` encoded again, and edits are rejected."""
     newline: str

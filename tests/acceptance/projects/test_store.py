@@ -291,6 +291,40 @@ def test_projects_are_listed_a_page_at_a_time(client: Agent) -> None:
     assert "next_offset" not in last
 
 
+def test_a_call_that_makes_a_project_beside_one_of_almost_the_same_id_says_so(client: Agent) -> None:
+    client.call("update_project_main", project_id="Web Shop", content="Text.\n")
+    beside = client.call("create_todo", project_id="Web Shpo", description="Launch")
+    assert beside["notice"].startswith("Project 'Web Shpo' is new; there was 'Web Shop' already.")
+    assert "delete_project" in beside["notice"]
+    text = {"title": "T", "introduction": "I", "keywords": ["k"], "chapters": []}
+    assert "notice" in client.call("create_knowledge_file", project_id="Web Shopp", filename="a", **text)
+    assert "notice" in client.call("update_project_main", project_id="Web  Shops", content="x")
+    for known in ("Web Shpo", "Web Shop", "Payroll"):
+        assert "notice" not in client.call("create_todo", project_id=known, description="Launch"), known
+
+
+def test_a_document_of_an_older_windows_editor_has_its_letters(client: Agent, home: Path) -> None:
+    given = {"title": "T", "introduction": "I", "keywords": ["k"], "chapters": [{"title": "C", "content": "x"}]}
+    client.call("create_knowledge_file", project_id="app", filename="old", **given)
+    file = next(home.rglob("old.md"))
+    raw = file.read_bytes().replace(b"## C\n", "## Ärger\n\nGrößer und “so”\n".encode("cp1252"))
+    file.write_bytes(raw)
+    shown = client.call("get_chapter", project_id="app", filename="old", chapter_title="Ärger")
+    assert "Größer" in shown["content"]
+    eventually(lambda: client.call("search_knowledge", project_id="app", query="Ärger")["results"])
+    whole = client.call("get_knowledge_file", project_id="app", filename="old")["document"]
+    assert "Größer und “so”" in whole["full_content"]
+    client.refusal("update_chapter", project_id="app", filename="old", chapter_title="Ärger", new_content="y")
+    assert file.read_bytes() == raw
+
+
+def test_limits_repeat_numbers_and_short_names(client: Agent) -> None:
+    client.call("update_project_main", project_id="app", content="# A\n")
+    assert "got 0" in client.refusal("list_projects", limit=0)["error"]
+    assert "got '../x'" in client.refusal("get_project_main", project_id="../x")["error"]
+    assert "yyyy" not in client.refusal("get_project_main", project_id="y" * 200)["error"]
+
+
 def test_answers_about_an_unknown_project_name_the_nearest(client: Agent) -> None:
     client.call("update_project_main", project_id="walrus-app", content="x")
     for tool in ("get_project_main", "list_todos"):

@@ -19,7 +19,9 @@ from commonplace.domain.sites.tree import Mount, SiteTree
 MAX_CONFIG_BYTES = 512_000
 """Maximum size of a configuration file that is read."""
 
-_TOKEN = re.compile(r"\\.|(['\"`])(?:\\.|(?!\1)[^\\\n])*+\1|/\*|(?<![:\"'`\w/])//[^\n]*")
+_TEXT = "|".join(rf"{quote}(?:\\.|[^\\\n{quote}])*+{quote}" for quote in "'\"`")
+"""A possessive quantifier around a group that is referred to fails in CPython 3.11.2."""
+_TOKEN = re.compile(rf"\\.|{_TEXT}|/\*|(?<![:\"'`\w/])//[^\n]*")
 """An escaped character, a text within one line, the start of a comment, or a comment up to the end of its line."""
 _DOCS = "docusaurus-plugin-content-docs"
 

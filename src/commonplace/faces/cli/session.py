@@ -79,6 +79,8 @@ class CliDependencies:
     """The commands of toolsets by name: the module of each."""
     store_folder: Callable[[Sequence[Path], Settings], Path | None] = lambda _, __: None
     """The folder that the settings' toolset creates, from those that are named; None if these must exist."""
+    store_refusal: Callable[[Settings], str] = lambda _: ""
+    """Why the folder of the settings cannot be their toolset's store, with what to do; "" if it can."""
     commands: Callable[[], Mapping[str, AddedCommand]] = dict
     """Loads the plugins and gives the subcommands that they add, by name."""
     plugin_faults: Callable[[Settings], Sequence[tuple[str, str]]] = lambda _: ()

@@ -16,7 +16,7 @@ from typing import cast
 from commonplace.domain.addresses import fold
 from commonplace.domain.sites.tree import SiteTree, from_json
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 """Incremented with every change of the tables, of the full text's fields or of the data derived from a document."""
 
 BUSY_SECONDS = 30.0

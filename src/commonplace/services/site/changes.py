@@ -12,6 +12,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection
 from commonplace.services.site.derived import PerState
 
@@ -80,7 +81,7 @@ def version(collection: Collection, address: Address, commit: str) -> str:
     try:
         if not commit:
             return collection.index.document(address).text
-        return collection.store.history.read(address, commit).decode("utf-8", "replace")
+        return decoded(collection.store.history.read(address, commit))
     except NotFoundError:
         return ""
 

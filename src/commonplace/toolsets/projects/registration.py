@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
 from commonplace.settings import CURRENT_FOLDER
@@ -71,6 +71,19 @@ def _store_folder(named: Sequence[Path], settings: Settings) -> Path:
     return named[0]
 
 
+def _store_refusal(settings: Settings) -> str:
+    from commonplace.toolsets.projects.remote.store_check import require_store
+    from commonplace.toolsets.projects.service.project_store import IDENTITY
+
+    try:
+        require_store(_store_folder(settings.kb, settings), IDENTITY, adopt=settings.adopt)
+    except ConfigError as error:
+        return error.advice
+    except KnowledgeError:  # may have passed when a client asks
+        return ""
+    return ""
+
+
 def _opened(context: OpenContext) -> ServiceProvider[ProjectStore]:
     settings = context.settings
     store = _LazyProjectStore(_store_folder(context.named, settings), settings.state_dir, adopt=settings.adopt)
@@ -97,6 +110,7 @@ PROJECTS = ToolsetRegistration(
     confined=False,
     folders=_folders,
     store_folder=_store_folder,
+    store_refusal=_store_refusal,
     opens=_opened,
     starts=_start,
 )

@@ -69,6 +69,7 @@ def command(
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=serving.toolset)
     if not names_layers(settings) and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
+    session.out.message(session.dependencies.store_refusal(settings))  # clients are told by every call
     if serving.transport == "stdio":
         session.dependencies.serve(settings)
     else:

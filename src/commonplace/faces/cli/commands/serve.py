@@ -111,6 +111,7 @@ def command(
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
     if WORKER_VARIABLE not in os.environ:
+        session.out.message(session.dependencies.store_refusal(settings))  # clients are told by every call
         session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
         session.out.terminal.stderr.flush()
     sse = "beside" if listening.sse else "off"

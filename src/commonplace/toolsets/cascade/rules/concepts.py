@@ -10,6 +10,7 @@ from commonplace.domain.addresses import MAX_SHOWN_ADDRESS, Address, parse_addre
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import read_frontmatter
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.cascade.rules.headings import heading_attributes, heading_key, scan_lines
 from commonplace.toolsets.cascade.rules.values import Attributes, Concept, ConceptSection
 
@@ -74,9 +75,9 @@ def read_concept(identifier: str, raw: bytes) -> Concept:
     try:
         source.decode()
     except UnicodeDecodeError as error:
-        message = "The file is not UTF-8 text; it is shown with replacements."
+        message = "The file is not UTF-8 text; it is read as CP1252 there."
         findings = (Finding("not_utf8", Severity.ERROR, message, line=raw.count(b"\n", 0, error.start) + 1),)
-        source = source.decode("utf-8", "replace").encode()
+        source = decoded(source).encode()
     frontmatter = read_frontmatter(source)
     body = _LINE_END.sub("\n", source[frontmatter.span.end :].decode())
     findings += tuple(_merge_conflicts(_LINE_END.sub("\n", source.decode())))

@@ -13,6 +13,7 @@ from datetime import date
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.frontmatter import read_frontmatter
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.cascade.rules.concepts import id_at, read_concept, section_spans
 from commonplace.toolsets.cascade.rules.values import Concept, scalar_as_text
 
@@ -51,7 +52,7 @@ def _index(address: Address, raw: bytes) -> Iterator[Finding]:
 
 
 def _log(raw: bytes) -> Iterator[Finding]:
-    source = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").encode()
+    source = decoded(raw.removeprefix(b"\xef\xbb\xbf")).encode()
     for _, start, end in section_spans(source, read_frontmatter(source).span.end):
         heading = source[start:end].decode().partition("\n")[0].strip(" \r")
         found = _DATED.fullmatch(heading)

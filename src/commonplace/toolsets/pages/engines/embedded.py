@@ -124,7 +124,7 @@ class EmbeddedEngine:
         if not query.text.strip():
             table = self._current()
             best, total = table.chooser.first(query.filter, query.sort, query.limit)
-            return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table, query.snippet)), total)
+            return PageAnswer(tuple(self._shown(best, NO_HIGHLIGHT, table, query.snippet_chars(len(best)))), total)
         if not any(letter.isalnum() for letter in query.text):
             return PageAnswer()
         table = self._table
@@ -136,7 +136,8 @@ class EmbeddedEngine:
                 break
             table = self._current()
         first = self._titled(query, table)
-        hits = [hit for one in found for hit in self._hits(one, table, first, query.snippet)]
+        count = min(query.limit, max(len(first), sum(len(one.addresses) for one in found)))
+        hits = [hit for one in found for hit in self._hits(one, table, first, query.snippet_chars(count))]
         notice = next((one.notice for one in found if one.notice), "")
         return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)), notice)
 

@@ -11,12 +11,11 @@ from commonplace.domain.records import iso_timestamp
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.toolsets.pages.mcp.parameters import ReadPage, SearchPages
 from commonplace.toolsets.pages.rules.page import Page
-from commonplace.toolsets.pages.rules.queries import SNIPPET_CHARS, PageFilter, PageHit, PageQuery, TimeFilters
+from commonplace.toolsets.pages.rules.queries import PageFilter, PageHit, PageQuery, TimeFilters
 from commonplace.toolsets.pages.service import PAGES_KEY
 
 SHARED_SNIPPET_CHARS = 560
 """Characters that the snippets of an answer share, so that ten hits, structured and as text, cost 1,700 tokens."""
-MIN_SNIPPET_CHARS = 56
 _CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
 
 
@@ -42,7 +41,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
         ),
         sort=arguments.sort,
         limit=arguments.limit,
-        snippet=min(SNIPPET_CHARS, max(MIN_SNIPPET_CHARS, SHARED_SNIPPET_CHARS // arguments.limit)),
+        shared_snippets=SHARED_SNIPPET_CHARS,
     )
     try:
         answer = call.services.of(PAGES_KEY).search(query)

@@ -14,6 +14,7 @@ from commonplace.domain.documents import Finding, Frontmatter
 from commonplace.domain.frontmatter import block_end, read_frontmatter
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import unix_seconds
+from commonplace.domain.words.text_decoder import decoded
 
 EXCLUDED_FOLDERS = SKIPPED_FOLDERS | {"dist", "build", "coverage"}
 """Folders that never contain pages, at any depth."""
@@ -183,7 +184,7 @@ def as_one_line(value: Json) -> str:
 
 
 def _decodable(raw: bytes) -> bytes:
-    return raw if raw.isascii() else raw.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+    return raw if raw.isascii() else decoded(raw).removeprefix("\ufeff").encode()
 
 
 def _salvaged(source: bytes, block: Frontmatter, known_id: str | None) -> tuple[JsonObject, int]:

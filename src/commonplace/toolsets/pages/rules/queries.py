@@ -17,6 +17,8 @@ Sort: TypeAlias = Literal["created_at", "-created_at", "updated_at", "-updated_a
 """`-` sorts the newest first. Pages without the date are last in both orders."""
 
 MAX_PAGE_LIMIT = 100
+MIN_SNIPPET_CHARS = 56
+"""Characters that a snippet may always have."""
 SNIPPET_CHARS = 200
 
 DAY_SECONDS = 86_400
@@ -66,8 +68,14 @@ class PageQuery:
     filter: PageFilter = PageFilter()
     sort: Sort | None = None
     limit: int = 10
-    snippet: int = SNIPPET_CHARS
-    """Maximum length of a hit's snippet in characters, at most `SNIPPET_CHARS`."""
+    shared_snippets: int | None = None
+    """Characters that the snippets of all hits share; None if each may have `SNIPPET_CHARS`."""
+
+    def snippet_chars(self, hits: int) -> int:
+        """Maximum length of a snippet in characters, `MIN_SNIPPET_CHARS` to `SNIPPET_CHARS`."""
+        if self.shared_snippets is None:
+            return SNIPPET_CHARS
+        return min(SNIPPET_CHARS, max(MIN_SNIPPET_CHARS, self.shared_snippets // max(1, hits)))
 
 
 @dataclass(frozen=True, slots=True)

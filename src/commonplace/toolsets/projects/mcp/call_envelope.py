@@ -185,6 +185,21 @@ def nearest_notice(projects: ProjectStore, project_id: str) -> JsonObject:
     return {}
 
 
+def new_project_notice(projects: ProjectStore, project_id: str) -> JsonObject:
+    """For the answer of a call that creates its project: that it is new, if there is one with almost the same id.
+
+    To be asked before the call writes.
+    """
+    try:
+        projects.folder(project_id)
+    except NotFoundError as error:
+        nearest = error.context.get("nearest")
+        if isinstance(nearest, list) and nearest:
+            notice = f"Project '{project_id}' is new; there was '{nearest[0]}' already. If that one was meant, "
+            return {"notice": f"{notice}repeat the call with its id and remove the new one with delete_project."}
+    return {}
+
+
 def indented_text(value: Json, levels: int, indent: str = "") -> str:
     """JSON with an indentation of two blanks a level.
 

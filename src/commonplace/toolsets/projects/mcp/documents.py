@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.projects.mcp import parameters
-from commonplace.toolsets.projects.mcp.call_envelope import with_subsections
+from commonplace.toolsets.projects.mcp.call_envelope import new_project_notice, with_subsections
 from commonplace.toolsets.projects.rules.chapters import TOP_LEVEL, Chapter, introduction_of, read_chapters
 from commonplace.toolsets.projects.rules.knowledge import Metadata, metadata_of
 from commonplace.toolsets.projects.service import chapters, knowledge
@@ -23,8 +24,10 @@ def create_knowledge_file(projects: ProjectStore, arguments: parameters.CreateFi
         keywords=arguments.keywords,
         chapters=[(chapter.title, chapter.content) for chapter in arguments.chapters],
     )
+    notice = new_project_notice(projects, arguments.project_id)
     name = knowledge.create_document(projects, arguments.project_id, new)
-    return {"filepath": f"{knowledge.KNOWLEDGE}/{name}", "message": f"Knowledge file '{name}' created successfully"}
+    message = f"Knowledge file '{name}' created successfully"
+    return {"filepath": f"{knowledge.KNOWLEDGE}/{name}", "message": message, **notice}
 
 
 def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
@@ -39,7 +42,7 @@ def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArg
             "chapters": [
                 {"title": chapter.title, "content": chapter.text, "summary": chapter.summary} for chapter in found
             ],
-            "full_content": document.raw.decode("utf-8", "replace"),
+            "full_content": decoded(document.raw),
         }
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from commonplace.toolsets.projects.rules.knowledge import now_text
 
 SUBJECTS = ("project_id", "filename", "chapter_title", "section_header", "todo_number", "task_number")
 """Arguments that say what a call is about; short, and never content."""
+MAX_SHOWN = 60
+"""Characters of a wrong value that is repeated."""
 MAX_SUBJECT = 260
 """Characters of a subject that are repeated."""
 
@@ -86,8 +89,15 @@ def bad_argument(error: ValidationError) -> InvalidInputError:
         message = f"{where} is required"
     else:
         told = problem["msg"].removeprefix("Input ")
-        message = f"{where} is invalid: it {told[:1].lower()}{told[1:]}; got {type(problem['input']).__name__}"
+        message = f"{where} is invalid: it {told[:1].lower()}{told[1:]}; got {_shown(problem['input'])}"
     return InvalidInputError(message, kind=_KINDS.get(name, "argument"), hint="Correct the arguments and call again.")
+
+
+def _shown(value: object) -> str:
+    """A wrong value if it is short, else its type; never content."""
+    if value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_SHOWN):
+        return json.dumps(value, ensure_ascii=False)
+    return type(value).__name__
 
 
 def in_words(name: str) -> str:

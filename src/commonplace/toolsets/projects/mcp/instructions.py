@@ -6,7 +6,7 @@ from commonplace import __version__
 from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Progress
 from commonplace.toolsets.projects.mcp import parameters
-from commonplace.toolsets.projects.mcp.call_envelope import nearest_notice, with_subsections
+from commonplace.toolsets.projects.mcp.call_envelope import nearest_notice, new_project_notice, with_subsections
 from commonplace.toolsets.projects.service import instructions, overview
 from commonplace.toolsets.projects.service.instructions import InsertPosition
 from commonplace.toolsets.projects.service.project_store import ProjectStore
@@ -24,8 +24,9 @@ def get_project_main(projects: ProjectStore, arguments: parameters.ProjectArgume
 
 def update_project_main(projects: ProjectStore, arguments: parameters.UpdateMain) -> JsonObject:
     """Replace the instructions."""
+    notice = new_project_notice(projects, arguments.project_id)
     instructions.update_main(projects, arguments.project_id, arguments.content)
-    return {"message": f"Project '{arguments.project_id}' main content updated successfully"}
+    return {"message": f"Project '{arguments.project_id}' main content updated successfully", **notice}
 
 
 def update_project_section(projects: ProjectStore, arguments: parameters.UpdateSection) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.domain.json import JsonObject
 from commonplace.toolsets.projects.mcp import parameters
-from commonplace.toolsets.projects.mcp.call_envelope import nearest_notice
+from commonplace.toolsets.projects.mcp.call_envelope import nearest_notice, new_project_notice
 from commonplace.toolsets.projects.rules.todos import Task
 from commonplace.toolsets.projects.service import todos
 from commonplace.toolsets.projects.service.project_store import ProjectStore
@@ -14,8 +14,9 @@ from commonplace.toolsets.projects.service.todos import Todo
 def create_todo(projects: ProjectStore, arguments: parameters.CreateTodo) -> JsonObject:
     """A new list."""
     tasks = [(task.title, task.content) for task in arguments.tasks or ()]
+    notice = new_project_notice(projects, arguments.project_id)
     number = todos.create_todo(projects, arguments.project_id, arguments.description, tasks)
-    return {"todo_number": number, "message": f"Created TODO #{number}"}
+    return {"todo_number": number, "message": f"Created TODO #{number}", **notice}
 
 
 def list_todos(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:

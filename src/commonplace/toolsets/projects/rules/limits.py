@@ -23,6 +23,8 @@ MAX_QUERY = 200
 MAX_QUERY_WORDS = 20
 MAX_SUMMARY = 500
 MAX_TODO_DESCRIPTION = 500
+MAX_REPEATED = 60
+"""Characters of a wrong name that an error repeats."""
 
 _NOT_IN_IDS = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f\u0085\u2028\u2029]')
 _NOT_IN_FILENAMES = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029]")
@@ -39,11 +41,11 @@ def check_project_id(project_id: str) -> str:
     """
     _length("Project ID", project_id, MAX_PROJECT_ID, "project_id")
     if ".." in project_id:
-        raise _invalid("Project ID cannot contain '..'", "project_id")
+        raise _invalid("Project ID cannot contain '..'", "project_id", project_id)
     if _NOT_IN_IDS.search(project_id):
-        raise _invalid('Project ID cannot contain / \\ : * ? " < > | or control characters', "project_id")
+        raise _invalid('Project ID cannot contain / \\ : * ? " < > | or control characters', "project_id", project_id)
     if project_id != project_id.strip() or project_id != project_id.strip("."):
-        raise _invalid("Project ID cannot begin or end with a blank or a dot", "project_id")
+        raise _invalid("Project ID cannot begin or end with a blank or a dot", "project_id", project_id)
     return project_id
 
 
@@ -58,7 +60,7 @@ def check_filename(filename: str) -> str:
     if not filename.strip():
         raise _invalid("Filename cannot be empty", "filename")
     if ".." in filename or _NOT_IN_FILENAMES.search(filename):
-        raise _invalid("Filename cannot contain '/', '\\', '..' or control characters", "filename")
+        raise _invalid("Filename cannot contain '/', '\\', '..' or control characters", "filename", filename)
     return filename
 
 
@@ -136,7 +138,7 @@ def check_query(query: str) -> list[str]:
     if not words:
         raise _invalid("Search query cannot be empty", "query")
     if len(query.split()) > MAX_QUERY_WORDS:
-        raise _invalid(f"Search query cannot have more than {MAX_QUERY_WORDS} words", "query")
+        raise _invalid(f"Search query cannot have more than {MAX_QUERY_WORDS} words; got {len(query.split())}", "query")
     return words
 
 
@@ -176,5 +178,7 @@ def _body(name: str, text: str, most: int) -> str:
     return text
 
 
-def _invalid(message: str, kind: str) -> InvalidInputError:
-    return InvalidInputError(message, kind=kind, hint="Correct the argument and call again.")
+def _invalid(message: str, kind: str, value: str = "") -> InvalidInputError:
+    """The error of an argument; a short name is repeated."""
+    got = f"; got {value!r}" if value and len(value) <= MAX_REPEATED else ""
+    return InvalidInputError(f"{message}{got}", kind=kind, hint="Correct the argument and call again.")

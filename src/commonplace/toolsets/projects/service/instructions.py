@@ -10,6 +10,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import AlreadyExistsError, NotFoundError
 from commonplace.domain.ports import Transaction
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.projects.rules import instructions, limits
 from commonplace.toolsets.projects.rules.chapters import Position
 from commonplace.toolsets.projects.rules.headings import EditedDocument, split_header
@@ -45,7 +46,7 @@ def get_main(projects: ProjectStore, project_id: str) -> Instructions:
         raw = projects.store.read(parse_address(f"{projects.folder(project_id)}/{INSTRUCTIONS_FILE}"))
     except NotFoundError:
         return Instructions("", exists=False)
-    return Instructions(raw.decode("utf-8", "replace"), exists=True)
+    return Instructions(decoded(raw), exists=True)
 
 
 def update_main(projects: ProjectStore, project_id: str, content: str) -> None:

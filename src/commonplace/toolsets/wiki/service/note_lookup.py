@@ -12,6 +12,7 @@ from commonplace.domain.changes import Commit, FileStat
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.revisions import is_revision, revision_of
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection, record_of_new_file
 from commonplace.services.writes.overwrites import changes_since
 from commonplace.toolsets.wiki.rules.text_values import note_name
@@ -154,7 +155,7 @@ def name_at(collection: Collection, address: Address) -> str:
     except (NotFoundError, StorageError):
         raw = b""
     bom = len(BOM_UTF8) if raw.startswith(BOM_UTF8) else 0
-    return note_name(address.id, read_frontmatter(raw.decode("utf-8", "replace").encode(), bom).values)
+    return note_name(address.id, read_frontmatter(decoded(raw).encode(), bom).values)
 
 
 def note_commit(commit: Commit, pages: tuple[str, ...] = ()) -> NoteCommit:

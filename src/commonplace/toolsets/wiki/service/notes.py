@@ -24,6 +24,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
@@ -161,7 +162,7 @@ class LocalNotes:
             )
         except ConflictError as error:
             state = self._state(address)
-            text = state.raw.decode("utf-8", "replace") if state else ""
+            text = decoded(state.raw) if state else ""
             if new and new in text and old not in text:
                 error.hint = f"{ALREADY_EDITED} {error.hint}"
             raise

@@ -71,4 +71,4 @@ def test_a_section_is_named_as_written_or_as_rendered() -> None:
 def test_bytes_that_are_no_utf8_have_titles_too() -> None:
     document = read_document(Address("a.md"), b"caf\xe9\n\n## Caf\xe9 b\n")
     (section,) = [one for one in document.sections if one.level]
-    assert title_of(document, section) == "Caf\ufffd b"
+    assert title_of(document, section) == "Café b"

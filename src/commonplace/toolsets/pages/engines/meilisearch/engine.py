@@ -114,7 +114,8 @@ class MeilisearchEngine:
         if not total:
             self.count(0)  # an index that has become another program's finds nothing and says nothing
         words = QueryWords.of(text)
-        shown = (PageHit(page_from_hit(hit), snippet_of(hit, words, query.snippet)) for hit in hits)
+        chars = query.snippet_chars(len(hits))
+        shown = (PageHit(page_from_hit(hit), snippet_of(hit, words, chars)) for hit in hits)
         return PageAnswer(tuple(shown), total)
 
     def path_of(self, identifier: str) -> str | None:
