@@ -22,11 +22,25 @@ class NearDocument:
     """Cosine, -1 to 1: higher is nearer."""
 
 
+@dataclass(frozen=True, slots=True)
+class Background:
+    """The similarity that an ordinary document of the collection has to a query; zeros if it is unknown."""
+
+    median: float = 0.0
+    deviation: float = 0.0
+    """Standard deviation."""
+
+    @property
+    def threshold(self) -> float:
+        """The similarity that a document has to exceed to stand out."""
+        return self.median + self.deviation
+
+
 class SimilarityScores(Protocol):
     """Similarities of documents to one query."""
 
     @property
-    def background(self) -> float:
+    def background(self) -> Background:
         """The similarity that an ordinary document of the collection has to the query; see `fusion.background`."""
         ...
 

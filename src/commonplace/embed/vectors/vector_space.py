@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from commonplace.domain.semantic.fusion import background
-from commonplace.domain.similarity import ChunkHit, NearDocument
+from commonplace.domain.similarity import Background, ChunkHit, NearDocument
 from commonplace.embed.vectors.vector_file import EmbeddedDocument, VectorFile
 from commonplace.embed.vectors.vector_scan import Mask, Rows, VectorScan
 
@@ -182,17 +182,17 @@ class VectorQuery:
         self._question = question
         self._within = within
 
-    def background(self) -> float:
-        """The similarity above which a document stands out from a sample of all documents, spread evenly over them."""
+    def background(self) -> Background:
+        """The similarity of an ordinary document, from a sample of all documents, spread evenly over them."""
         layout = self._layout
         if self._scan is None or not layout.paths:
-            return 0.0
+            return Background()
         places = np.unique(np.linspace(0, len(layout.paths) - 1, MAX_SAMPLED_DOCUMENTS).astype(np.int64))
         starts = layout.starts[places]
         ends = np.minimum(layout.starts[places + 1], starts + SAMPLED_EACH)
         entries: list[Numbers] = [np.arange(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
         if not entries:
-            return 0.0
+            return Background()
         products = self._scan.of(self._question, layout.rows[np.concatenate(entries)])
         first = np.cumsum([0, *map(len, entries[:-1])])
         return background(np.maximum.reduceat(products, first).tolist())

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from commonplace.domain.query import SearchQuery
-from commonplace.domain.semantic.fusion import FLOOR, fused, weight_of
-from commonplace.domain.similarity import NearDocument
+from commonplace.domain.semantic.fusion import FLOOR, agreement, fused, weight_of
+from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key, paths_by_key
 
 MAX_FUSED = 50
@@ -53,8 +53,9 @@ class RankFusion:
         scale = self.query.scale or max(window.values(), default=0.0) or 1.0
         near = {key: one.similarity for key, one in known.items()}
         similarity = self.query.similarity
-        ordinary, understood = (similarity.background, similarity.understood) if similarity else (0.0, 0.0)
-        ordered = fused(window, near, scale, weight_of(self.query.text, understood), ordinary)
+        ordinary = similarity.background if similarity else Background()
+        weight = weight_of(self.query.text, similarity.understood) if similarity else 0.0
+        ordered = fused(window, near, scale, weight * agreement(window, near, ordinary), ordinary.threshold)
         rest = {key: score / scale for key, score in by_words.items() if key not in ordered}
         return FusedRanking(ordered | rest, known, len(near.keys() - by_words.keys()))
 
@@ -85,7 +86,7 @@ class RankFusion:
     @property
     def _floor(self) -> float:
         """The minimum similarity of a document without any of the words."""
-        return max(FLOOR, self.query.similarity.background) if self.query.similarity else FLOOR
+        return max(FLOOR, self.query.similarity.background.threshold) if self.query.similarity else FLOOR
 
     def _best(self) -> list[NearDocument]:
         return list(self.query.similarity.best) if self.query.similarity else []

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.semantic.fusion import CODE_WEIGHT, MIN_SAMPLE, WEIGHT, background, fused, weight_of
+from commonplace.domain.semantic.fusion import (
+    CODE_WEIGHT,
+    MIN_SAMPLE,
+    MIN_WITNESSES,
+    WEIGHT,
+    agreement,
+    background,
+    fused,
+    weight_of,
+)
+from commonplace.domain.similarity import Background
 
 # Whole hundredths, so that sums are exact enough to compare.
 COSINES = st.integers(-100, 100).map(lambda hundredths: hundredths / 100)
@@ -18,24 +30,24 @@ def test_similarities_that_are_all_alike_leave_the_order_to_the_words(
     by_words: dict[int, float], cosine: float
 ) -> None:
     near = dict.fromkeys(by_words, cosine)
-    ordinary = background([cosine] * MIN_SAMPLE)
+    ordinary = background([cosine] * MIN_SAMPLE).threshold
     expected = sorted(by_words, key=lambda key: -by_words[key])
     assert list(fused(by_words, near, max(by_words.values()), WEIGHT, ordinary)) == expected
 
 
 @given(sample=SAMPLES, shift=COSINES)
 def test_similarities_that_are_all_higher_raise_what_counts_as_ordinary(sample: list[float], shift: float) -> None:
-    assert abs(background([one + shift for one in sample]) - background(sample) - shift) < 1e-9
+    assert abs(background([one + shift for one in sample]).threshold - background(sample).threshold - shift) < 1e-9
 
 
 def test_a_document_that_stands_out_does_not_raise_what_counts_as_ordinary() -> None:
     sample = [0.1, 0.12, 0.08, 0.11, 0.09, 0.1, 0.13, 0.07, 0.1]
-    assert background([*sample, 0.9]) - background([*sample, 0.2]) < 1e-9
-    assert 0.1 < background(sample) < 0.2
+    assert background([*sample, 0.9]).threshold - background([*sample, 0.2]).threshold < 1e-9
+    assert 0.1 < background(sample).threshold < 0.2
 
 
 def test_among_a_few_documents_every_similarity_counts() -> None:
-    assert background([0.9] * (MIN_SAMPLE - 1)) == 0.0
+    assert background([0.9] * (MIN_SAMPLE - 1)) == Background()
 
 
 def test_the_weight_of_meaning_falls_with_what_the_model_does_not_know() -> None:
@@ -49,3 +61,40 @@ def test_a_document_without_a_word_is_ranked_by_how_far_it_stands_out() -> None:
     scores = fused({1: 4.0, 2: 2.0}, {1: 0.1, 3: 0.8}, 4.0, WEIGHT, 0.2)
     assert list(scores) == [3, 1, 2]
     assert scores[1] == 1.0
+
+
+def test_a_model_that_finds_the_pages_with_the_words_ordinary_is_not_heard() -> None:
+    by_words = {key: 10.0 - key for key in range(9)}
+    ordinary = background([0.0, 0.1, 0.2, 0.3] * 4)
+    alike = dict.fromkeys(by_words, ordinary.median)
+    assert agreement(by_words, alike, ordinary) == 0.0
+    assert agreement(by_words, dict.fromkeys(by_words, 0.8), ordinary) == 1.0
+    assert 0.0 < agreement(by_words, alike | {0: 0.35, 1: 0.35, 2: 0.35}, ordinary) < 1.0
+
+
+def test_the_best_pages_by_words_say_most_about_the_model() -> None:
+    by_words = {0: 10.0} | dict.fromkeys(range(1, 20), 1.0)
+    ordinary = background([0.0, 0.1, 0.2, 0.3] * 4)
+    near = dict.fromkeys(by_words, ordinary.median)
+    assert agreement(by_words, near | {0: 0.9}, ordinary) == 1.0
+    assert agreement(by_words, near | {19: 0.9}, ordinary) == 0.0
+
+
+def test_too_few_pages_with_the_words_say_nothing_about_the_model() -> None:
+    few = dict.fromkeys(range(MIN_WITNESSES - 1), 1.0)
+    assert agreement(few, dict.fromkeys(few, 0.0), Background(0.1, 0.1)) == 1.0
+    many = dict.fromkeys(range(MIN_WITNESSES), 1.0)
+    assert agreement(many, dict.fromkeys(many, 0.0), Background()) == 1.0
+
+
+def test_random_similarities_leave_the_first_ten_by_words_as_they_are() -> None:
+    chance = random.Random(3)
+    overlaps: list[int] = []
+    for _ in range(500):
+        by_words = {key: 20.0 / (1 + key / 10) for key in range(50)}
+        ordinary = background([chance.gauss(0, 0.05) for _ in range(128)])
+        near = {key: chance.gauss(0, 0.05) for key in range(100)}
+        weight = WEIGHT * agreement(by_words, near, ordinary)
+        found = list(fused(by_words, near, 20.0, weight, ordinary.threshold))
+        overlaps.append(len({*found[:10]} & {*range(10)}))
+    assert sum(overlaps) / len(overlaps) > 9.95

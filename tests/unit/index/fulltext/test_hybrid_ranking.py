@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.semantic.fusion import FLOOR
-from commonplace.domain.similarity import NearDocument
+from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, RankFusion
 from commonplace.index.index_files import CATALOGUE_FILE
@@ -21,13 +21,15 @@ from indexed import Indexed
 PATHS = ["a.md", "b.md", "c.md", "d.md"]
 A, B, C, D = map(document_key, PATHS)
 
+UNKNOWN = Background()
+
 
 @dataclass(frozen=True)
 class Similar:
     """Similarities as vectors give them."""
 
     near: Mapping[str, float]
-    background: float = 0.0
+    background: Background = UNKNOWN
     understood: float = 1.0
     best: Sequence[NearDocument] = field(default=())
 
@@ -35,7 +37,7 @@ class Similar:
         return {path: NearDocument(path, 0, self.near[path]) for path in paths if path in self.near}
 
 
-def similar(near: Mapping[str, float], background: float = 0.0, understood: float = 1.0) -> Similar:
+def similar(near: Mapping[str, float], background: Background = UNKNOWN, understood: float = 1.0) -> Similar:
     best = [NearDocument(path, 3, one) for path, one in sorted(near.items(), key=lambda one: -one[1])]
     return Similar(near, background, understood, best)
 
@@ -79,7 +81,7 @@ def test_a_similar_document_without_the_words_is_added_unless_the_search_is_stri
 
 
 def test_what_is_as_near_as_any_document_is_not_added(connection: sqlite3.Connection) -> None:
-    ranked = fusion(connection, similar({"c.md": 0.8}, background=0.85)).fuse({A: 2.0})
+    ranked = fusion(connection, similar({"c.md": 0.8}, background=Background(0.85))).fuse({A: 2.0})
     assert set(ranked.scores) == {A}
 
 
