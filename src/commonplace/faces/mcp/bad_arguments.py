@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -21,13 +22,11 @@ _CHOICE = re.compile(
 def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None) -> InvalidInputError:
     """One sentence that names each wrong argument, what was expected and what came; context `missing` names gaps.
 
-    Where `params` has no argument of a given name, the hint names those that it has.
+    Where `params`, or a part of it, has no argument of a given name, the hint names those that it has.
     """
-    unknown = [_where(e["loc"]) for e in error.errors() if e["type"] == "extra_forbidden"]
-    sentences = [f"Unknown argument {where}." for where in unknown]
-    names = ", ".join(one.alias or name for name, one in params.model_fields.items()) if params else ""
-    valid = (f" Valid: {names}." if names else " There are none.") if params else ""
-    valid = valid if any("." not in where for where in unknown) else ""
+    unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
+    sentences = [f"Unknown argument {_where(location)}." for location in unknown]
+    valid = "".join(dict.fromkeys(_valid(params, location[:-1]) for location in unknown)) if params else ""
     missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
     if missing:
         message, hint = (
@@ -45,6 +44,27 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
             sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given}.")
     hint = f"Correct the arguments and call again.{valid}"
     return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
+
+
+def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """A sentence that names the arguments at a place; "" if several models may stand there."""
+    models = [params]
+    for part in location:
+        fields = (one for model in models for name, one in model.model_fields.items() if part in {name, one.alias})
+        field = next(fields, None)
+        models = _models(field.annotation) if field else models
+    if len(models) != 1:
+        return ""
+    names = ", ".join(one.alias or name for name, one in models[0].model_fields.items())
+    inside = f" in {location[0]}" if location else ""
+    return f" Valid{inside}: {names}." if names else " There are none."
+
+
+def _models(annotation: object) -> list[type[BaseModel]]:
+    """The models in a type such as `list[Model] | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for one in get_args(annotation) for model in _models(one)]
 
 
 def _where(location: tuple[int | str, ...]) -> str:

@@ -20,6 +20,7 @@ class Given(BaseModel):
     page: str
     since: str = Field("", alias="from")
     part: Part = Part()
+    parts: list[Part] | None = None
 
 
 def told(values: dict[str, Any], params: type[BaseModel] | None = Given) -> str:
@@ -32,17 +33,24 @@ def told(values: dict[str, Any], params: type[BaseModel] | None = Given) -> str:
     ("values", "said"),
     [
         ({}, "Missing argument: page. Give page."),
-        ({"pages": []}, "Missing argument: page. Unknown argument pages. Give page. Valid: page, from, part."),
+        ({"pages": []}, "Missing argument: page. Unknown argument pages. Give page. Valid: page, from, part, parts."),
         (
             {"page": "a", "size": 1},
-            "Unknown argument size. Correct the arguments and call again. Valid: page, from, part.",
+            "Unknown argument size. Correct the arguments and call again. Valid: page, from, part, parts.",
         ),
-        ({"page": "a", "part": {"big": 1}}, "Unknown argument part.big. Correct the arguments and call again."),
+        (
+            {"page": "a", "part": {"big": 1}},
+            "Unknown argument part.big. Correct the arguments and call again. Valid in part: size.",
+        ),
+        (
+            {"page": "a", "parts": [{}, {"big": 1}]},
+            "Unknown argument parts.1.big. Correct the arguments and call again. Valid in parts: size.",
+        ),
         (
             {"page": 1, "x": 2},
             (
                 "Unknown argument x. Invalid argument page: should be a valid string; got 1."
-                " Correct the arguments and call again. Valid: page, from, part."
+                " Correct the arguments and call again. Valid: page, from, part, parts."
             ),
         ),
     ],

@@ -35,6 +35,8 @@ class _CachedFolder:
     files: Mapping[str, FileStat]
     """Stat data at the time of reading, without the files that must be read again."""
     texts: SearchableDocuments
+    is_settled: bool = True
+    """Whether `files` has all of the texts' files."""
 
 
 _NOTHING = _CachedFolder({}, NO_DOCUMENTS)
@@ -56,7 +58,7 @@ class SearchTextCache:
         """
         with self._lock:
             known = self._folders.get(folder, _NOTHING)
-        kept = known if known.files == files else _kept(folder, files, known, read)
+        kept = known if known.is_settled and known.files == files else _kept(folder, files, known, read)
         with self._lock:
             self._folders[folder] = kept
             self._folders.move_to_end(folder)
@@ -83,4 +85,5 @@ def _kept(
             there.pop(name)
     # Not those of `before`, which leaves out files that were written a moment before they were read.
     removed = {text.filename for text in known.texts.all} - files.keys()
-    return _CachedFolder(there, known.texts.updated({*differing, *removed}, changed))
+    texts = known.texts.updated({*differing, *removed}, changed)
+    return _CachedFolder(there, texts, is_settled=len(there) == len(texts.all))

@@ -23,7 +23,7 @@ from commonplace.faces.web.views.files import file
 from commonplace.faces.web.views.lists import tree
 from support import GitRepo, new_repo
 
-LATIN = b"# Caf\xe9\n\n" + b"\xe9" * 300 + b" the end"
+LATIN = b"# Caf\xe9\n\n" + b"\xe9" * 500 + b" the end"
 FILES: dict[str, str | bytes] = {
     "plan.md": "---\naliases: [Roadmap]\n---\n# Plan\n\nFirst.\n\n## Next\n\nThen, as [[note]] says. ^then\n",
     "note.md": "# Note\n\nSee [[plan]] and [[nowhere]].\n",

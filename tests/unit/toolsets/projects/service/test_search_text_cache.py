@@ -53,6 +53,12 @@ def test_only_what_differs_is_read_again(disk: Disk) -> None:
     assert disk.titles(b=LONG_AGO + 1) == ["new"]
 
 
+def test_a_document_that_is_deleted_just_after_it_was_written_is_gone_beside_older_ones(disk: Disk) -> None:
+    disk.contents = {"a.md": "# one", "b.md": "# two"}
+    assert disk.titles(a=time.time_ns(), b=LONG_AGO) == ["one", "two"]
+    assert disk.titles(b=LONG_AGO) == ["two"]
+
+
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(disk: Disk) -> None:
     now = time.time_ns()
     disk.contents = {"a.md": "# one"}
