@@ -81,7 +81,7 @@ def test_a_page_that_is_gone_is_read_as_it_was(reader: Agent) -> None:
         ("9998-01-01", "lies in the future"),
         ("no such tag!", "is no moment of the past"),
         ("nowhere", "'nowhere' is no moment of the past. Give a date such as 2026-03-01"),
-        ("before v05", "There is no commit 'v05^'"),
+        ("before v05", "There is nothing before v05: the history begins with it"),
         ("before ", "is no moment of the past"),
         ("../heads/main", "is no moment of the past"),
         ("deadbeef", "There is no commit 'deadbeef'"),

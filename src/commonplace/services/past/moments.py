@@ -159,9 +159,19 @@ def _named(past: PastStates, name: str, *, before: bool) -> Commit:
     if not name or name.endswith("^"):
         raise _no_moment(name)
     try:
-        return past.commits.commit(f"{name}^" if before else name)
+        found = past.commits.commit(name)
     except InvalidInputError as error:
         raise _no_moment(name) from error
+    if not before:
+        return found
+    try:
+        return past.commits.commit(f"{found.id}^")
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"There is nothing before {name[:MAX_SHOWN_MOMENT]}: the history begins with it.",
+            kind="revision",
+            hint="Ask for the changes to see the commits.",
+        ) from error
 
 
 def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:

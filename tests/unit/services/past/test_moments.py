@@ -70,6 +70,8 @@ def test_a_commit_and_what_was_before_it(collection: Collection) -> None:
     assert moment_of(collection, IDS[1][:7].upper()).commit.id == IDS[1]
     moment = moment_of(collection, f"before {IDS[2]}")
     assert (moment.commit.id, moment.day) == (IDS[1], "2025-02-10")
+    with pytest.raises(NotFoundError, match=f"nothing before {IDS[0]}: the history begins with it"):
+        moment_of(collection, f"before {IDS[0]}")
 
 
 @pytest.mark.parametrize(
