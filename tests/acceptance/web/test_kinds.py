@@ -156,6 +156,7 @@ def test_a_typed_base_shows_its_types_its_rubric_and_where_a_page_differs(tmp_pa
     assert "Say who decides &lt;b&gt;it" in schema
     assert "primary_goal: Find a berth" in schema
     assert "stale_after_days" in schema
+    assert "/types/relationship" not in schema, "no page has this type"
     assert "2 things differ from what" in page
     assert "The rubric asks: Has at least 5 words" in page
 
@@ -220,6 +221,11 @@ def test_projects_show_instructions_documents_and_lists(projects: Server, path: 
 
     assert expected in page
     assert "onerror" not in page
+
+
+def test_a_server_of_projects_alone_leads_to_no_pages_that_it_has_not(projects: Server) -> None:
+    page = text(projects, "/projects")
+    assert not [one for one in ("/tree/", "/tags", "/recent", "/graph", "/search") if f'"{one}"' in page]
 
 
 @pytest.mark.parametrize(

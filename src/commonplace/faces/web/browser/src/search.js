@@ -2,6 +2,7 @@
 
 export function startSearch() {
   const input = document.getElementById("ui-search");
+  if (!input) return; // a server of projects alone has nothing to search
   const box = document.getElementById("ui-suggestions");
   let asked = "";
   let running = false;
