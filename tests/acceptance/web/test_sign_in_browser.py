@@ -1,0 +1,60 @@
+"""Signing in with a key in a real browser, and a session that ends while somebody types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser import needs_browser, running
+from serving import Server, create_key, served
+from support import new_repo
+
+pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running() as one:
+        yield one
+
+
+@pytest.fixture
+def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return create_key("reader", "--tier", "read")
+
+
+@pytest.fixture
+def server(tmp_path: Path, key: str) -> Iterator[Server]:
+    assert key
+    repo = new_repo(tmp_path / "handbook", {"index.md": "# Handbook\n", "guide.md": "# Guide\n\nHow to install.\n"})
+    with served(repo.path) as running_server:
+        yield running_server
+
+
+def sign_in(page: Page, key: str) -> None:
+    page.get_by_label("Access key").fill(key)
+    page.locator("main button[type=submit]").click()
+
+
+def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Server, key: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{server.url}/p/guide")
+    sign_in(page, "cpk_wrong")
+    expect(page.get_by_role("alert")).to_be_visible()
+    sign_in(page, key)
+    expect(page).to_have_url(f"{server.url}/p/guide")
+    expect(page.locator("h1")).to_contain_text("Guide")
+    page.locator("#ui-search").fill("half typed words")
+    context.clear_cookies()  # as when the session has run out
+    page.keyboard.press("Enter")
+    sign_in(page, key)
+    expect(page.locator("#ui-search")).to_have_value("half typed words")
+    page.get_by_role("button", name="Sign out").click()
+    page.goto(f"{server.url}/p/guide")
+    expect(page.get_by_label("Access key")).to_be_visible()
+    context.close()
