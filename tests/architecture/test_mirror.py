@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 UNIT = ROOT / "tests" / "unit"
-LEAST = 0.74
-"""The share of modules that have their own file; it only goes up. The aim is 0.9."""
+LEAST = 0.77
+"""The share of modules with code that have their own file; it only goes up. The aim is 0.9."""
 ELSEWHERE = 6
 """Test files that belong to no single module; it only goes down."""
 
@@ -24,10 +25,37 @@ def modules() -> list[Path]:
     return [path for path in PACKAGE.rglob("*.py") if path.name not in {"__init__.py", "__main__.py"}]
 
 
+def has_code(module: Path) -> bool:
+    """Whether a module does something; protocols, data classes, constants and types declare only."""
+    return any(
+        isinstance(node, ast.Lambda)
+        or (
+            isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and not all(isinstance(one, ast.Pass) or _is_constant(one) for one in node.body)
+        )
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+    )
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    """A docstring or `...`."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
 def test_the_share_of_modules_with_their_own_test_file_does_not_fall() -> None:
-    found = modules()
+    found = [path for path in modules() if has_code(path)]
     have = [path for path in found if mirrored(path).exists()]
     assert len(have) / len(found) >= LEAST, f"{len(have)} of {len(found)}"
+
+
+def test_a_module_that_only_declares_has_no_code(tmp_path: Path) -> None:
+    module = tmp_path / "ports.py"
+    module.write_text(
+        'class Port(Protocol):\n    def read(self) -> str:\n        """Text."""\n        ...\n', encoding="utf-8"
+    )
+    assert not has_code(module)
+    module.write_text("def read() -> str:\n    return ''\n", encoding="utf-8")
+    assert has_code(module)
 
 
 def test_few_test_files_belong_to_no_module() -> None:
