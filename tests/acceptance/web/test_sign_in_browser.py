@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from browser import needs_browser, running
+from identity import provider
+from npm import needs_npm
 from serving import Server, create_key, served
 from support import new_repo
 
@@ -46,8 +48,9 @@ def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Serv
     page.goto(f"{server.url}/p/guide")
     sign_in(page, "cpk_wrong")
     expect(page.get_by_role("alert")).to_be_visible()
+    page.goto(f"{server.url}/p/guide#use")
     sign_in(page, key)
-    expect(page).to_have_url(f"{server.url}/p/guide")
+    expect(page).to_have_url(f"{server.url}/p/guide#use")
     expect(page.locator("h1")).to_contain_text("Guide")
     page.locator("#ui-search").fill("half typed words")
     context.clear_cookies()  # as when the session has run out
@@ -58,3 +61,24 @@ def test_a_person_signs_in_searches_and_signs_out(browser: Browser, server: Serv
     page.goto(f"{server.url}/p/guide")
     expect(page.get_by_label("Access key")).to_be_visible()
     context.close()
+
+
+@needs_npm
+@pytest.mark.timeout(300)
+def test_a_person_signs_in_at_the_provider(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    repo = new_repo(tmp_path / "handbook", {"guide.md": "# Guide\n\nHow to install.\n"})
+    asked = ["--oauth-audience", "notes", "--oauth-client-id", "pages"]
+    with (
+        provider(scope="commonplace:read") as issuer,
+        served(repo.path, "--oauth-issuer", issuer, *asked) as server,
+        browser.new_context() as context,
+    ):
+        page = context.new_page()
+        page.goto(f"{server.url}/p/guide#use")
+        page.get_by_role("link", name="Sign in at").click()
+        expect(page).to_have_url(f"{server.url}/p/guide#use")
+        expect(page.locator("h1")).to_contain_text("Guide")
+        page.get_by_role("button", name="Sign out").click()
+        page.goto(f"{server.url}/p/guide")
+        expect(page.get_by_role("link", name="Sign in at")).to_be_visible()

@@ -12,6 +12,7 @@ enhance(document);
 startOutline();
 startMentions();
 startAuthors();
+keepHeading();
 
 /** What scripts add to a text, or to new parts of it. */
 function enhance(root) {
@@ -35,6 +36,18 @@ function startTheme() {
     document.cookie = `theme=${root.dataset.theme}; path=/; max-age=31536000; samesite=lax`;
     document.dispatchEvent(new CustomEvent("ui-theme"));
   });
+}
+
+/** Signing in leads to the heading of the link, of which the server is not told. */
+function keepHeading() {
+  const next = document.querySelector(".sign-in input[name=next]");
+  if (!next) return;
+  const target = next.value;
+  next.form.addEventListener("submit", () => (next.value = target + location.hash));
+  for (const link of document.querySelectorAll(".sign-in a.button")) {
+    const begin = link.href;
+    link.addEventListener("click", () => (link.href = begin + encodeURIComponent(location.hash)));
+  }
 }
 
 function startCopyButtons(root) {
