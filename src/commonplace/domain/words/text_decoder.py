@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 
 _FALLBACK = "commonplace-cp1252"
+_CP1252 = bytes(range(256)).decode("cp1252", "replace")
+"""The character of each byte; made at once, as a process that gives up its rights may not load the codec later."""
 
 
 def decoded(raw: bytes) -> str:
@@ -19,7 +21,7 @@ def decoded(raw: bytes) -> str:
 def _cp1252(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    return error.object[error.start : error.end].decode("cp1252", "replace"), error.end
+    return "".join(_CP1252[byte] for byte in error.object[error.start : error.end]), error.end
 
 
 codecs.register_error(_FALLBACK, _cp1252)
