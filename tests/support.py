@@ -141,6 +141,15 @@ def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
             raise AssertionError(f"not within {seconds:g} s")
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process is there and has not ended. A signal ends it when it next has a core: wait for that."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
 def open_files(beginning: str) -> list[str]:
     """What this process has open whose name so begins; other threads of it may just be opening something else."""
     names: list[str] = []

@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -82,16 +82,16 @@ def _handler(node: str) -> type[BaseHTTPRequestHandler]:
             if self.headers.get("Authorization") != known:
                 self._answer(401, b'{"error":{"type":"security_exception"},"status":401}', "application/json")
                 return
-            connection = http.client.HTTPConnection(node, timeout=30)
             passed = {
                 name: self.headers[name]
                 for name in ("Content-Type", "Content-Encoding", "Accept")
                 if name in self.headers
             }
-            connection.request(self.command, self.path, body or None, passed)
-            response = connection.getresponse()
-            self._answer(response.status, response.read(), response.headers.get("Content-Type", "application/json"))
-            connection.close()
+            with closing(http.client.HTTPConnection(node, timeout=30)) as connection:
+                connection.request(self.command, self.path, body or None, passed)
+                with connection.getresponse() as response:
+                    content = response.read()
+            self._answer(response.status, content, response.headers.get("Content-Type", "application/json"))
 
         def _answer(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)

@@ -21,7 +21,7 @@ import pytest
 from mcp import Client
 
 from serving import RawSession, Server, Stream, create_key, request, served
-from support import GitRepo, eventually, new_repo
+from support import GitRepo, eventually, is_running, new_repo
 
 API = "/api/v1"
 WORKERS = 2
@@ -258,7 +258,7 @@ def test_a_worker_that_is_killed_under_load_loses_nothing_and_is_replaced(tmp_pa
         assert lost not in served_by(server), "a number is given once"
         left = children(server)
         assert server.stop(60) == 0
-        assert not any(map(is_running, left))
+        eventually(lambda: not any(map(is_running, left)))
 
 
 def is_gone(session: RawSession) -> bool:
@@ -274,11 +274,3 @@ def test_the_death_of_the_supervisor_ends_the_workers(tmp_path: Path) -> None:
         pids = children(server)
         server.process.kill()
         eventually(lambda: not any(map(is_running, pids)), 60)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
-    except FileNotFoundError:
-        return False
-    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}

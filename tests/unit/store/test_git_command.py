@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git_command import MAX_SHOWN_OUTPUT, GitResult, redacted, run_git, try_git
-from support import MakeRepo
+from support import MakeRepo, eventually, is_running
 
 
 @pytest.mark.parametrize(
@@ -99,7 +98,7 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(git_repo:
             started=lambda process: started.append(process.pid),
         )
     assert refused.value.hint
-    assert not os.path.exists(f"/proc/{started[0]}")
+    eventually(lambda: not is_running(started[0]))
 
 
 def test_without_git_the_error_says_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from commonplace.faces.http.listener import BindAddress, listening
 from commonplace.faces.http.workers import supervisor
 from commonplace.faces.http.workers.board import MAX_WORKERS
 from commonplace.faces.http.workers.supervisor import Supervisor, default_count
-from support import eventually
+from support import eventually, is_running
 
 WORKER = """
 import os, select, socket, sys, time
@@ -112,7 +112,7 @@ def test_every_row_has_a_worker_and_all_have_one_secret(tmp_path: Path) -> None:
         assert sorted(row for _, row, _ in seen.values()) == [0, 1, 2]
         assert len({secret for _, _, secret in seen.values()}) == 1
         assert workers.end() == 0
-        assert all(is_gone(pid) for pid, _, _ in seen.values())
+        assert not any(is_running(pid) for pid, _, _ in seen.values())
 
 
 def test_a_worker_that_ends_or_is_killed_is_replaced_by_one_with_another_number(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_worker_that_hangs_is_killed_and_replaced(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(supervisor, "HUNG_SECONDS", 1.0)
     with supervised(tmp_path, 1, "hangs", "serves") as workers:
         eventually(lambda: set(workers.seen()) == {1, 2}, 60)
-        assert is_gone(workers.seen()[1][0])
+        eventually(lambda: not is_running(workers.seen()[1][0]))
         assert workers.end() == 0
 
 
@@ -159,7 +159,7 @@ def test_the_death_of_the_supervisor_ends_the_workers(tmp_path: Path) -> None:
         eventually(lambda: len(workers.seen()) == 2, 60)
         os.kill(workers.pid, signal.SIGKILL)
         workers.wait()
-        eventually(lambda: all(is_gone(pid) for pid, _, _ in workers.seen().values()), 60)
+        eventually(lambda: not any(is_running(pid) for pid, _, _ in workers.seen().values()), 60)
 
 
 def test_too_many_workers_are_refused() -> None:
@@ -169,11 +169,3 @@ def test_too_many_workers_are_refused() -> None:
     ):
         Supervisor(["true"], 1000, listener)
     assert 1 <= default_count() <= MAX_WORKERS
-
-
-def is_gone(pid: int) -> bool:
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
-    except FileNotFoundError:
-        return True
-    return status.rpartition(")")[2].split()[0] in {"Z", "X"}
