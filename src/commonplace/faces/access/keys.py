@@ -25,7 +25,7 @@ KEY_PREFIX = "cpk_"
 RANDOM_BYTES = 32
 KEY_FILE = "keys.json"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_NAME = re.compile(r"[\w .@-]{1,60}")
+_NAME = re.compile(r"(?! )[\w .@-]{1,60}(?<! )")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class KeyStore:
         """
         if not _NAME.fullmatch(name):
             raise InvalidInputError(
-                f"Invalid name {name[:60]!r}: expected 1 to 60 letters, digits, blanks or . _ @ -",
+                f"Invalid name {name[:60]!r}: expected 1 to 60 letters, digits, . _ @ -, or blanks between them",
                 kind="name",
                 hint="Name the key after who will use it.",
             )

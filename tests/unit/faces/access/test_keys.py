@@ -47,9 +47,9 @@ def test_another_process_sees_a_new_key_and_a_revoked_one_at_once(tmp_path: Path
     assert other.ever(), "the last key being revoked opens nothing"
 
 
-@pytest.mark.parametrize("name", ["", "x" * 61, "a\nb", "a/b", "tab\t", "\u202egnp", "a\0"])
+@pytest.mark.parametrize("name", ["", "x" * 61, "a\nb", "a/b", "tab\t", " ", " a", "a ", "\u202egnp", "a\0"])
 def test_a_name_that_nobody_could_read_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InvalidInputError, match="expected 1 to 60 letters, digits, blanks or"):
+    with pytest.raises(InvalidInputError, match="expected 1 to 60 letters, digits, "):
         KeyStore(tmp_path).create(name, "read")
     assert list(tmp_path.iterdir()) == []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -60,13 +61,13 @@ def command(
     if okf is not None:
         with session.opened_bundle(okf) as bundle:
             report = session.dependencies.check_bundle(bundle)
-            return _report(session, report.problems, report.files, quiet=quiet)
+            return _report(session, report.problems, _Counted(report.files), quiet=quiet)
     with session.opened() as collections:
         if questions:
             return _ask(session, collections)
         problems = [one for collection in collections for one in check_pages(collections, collection)]
         documents = sum(collection.index.counts().documents for collection in collections)
-        return _report(session, problems, documents, quiet=quiet)
+        return _report(session, problems, _Counted(documents, folders=len(collections.members)), quiet=quiet)
 
 
 def _ask(session: Session, collections: Collections) -> int:
@@ -79,10 +80,19 @@ def _ask(session: Session, collections: Collections) -> int:
             hint="Write one: a list of entries such as {question: How hot for tea?, pages: [green.md], budget: 1000}.",
         )
     problems = [problem for _, found in answers for problem in found]
-    return _report(session, problems, count, quiet=False, counted="question")
+    return _report(session, problems, _Counted(count, "question", len(collections.members)), quiet=False)
 
 
-def _report(session: Session, problems: Sequence[Issue], documents: int, *, quiet: bool, counted: str = "page") -> int:
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What was checked."""
+
+    number: int
+    noun: str = "page"
+    folders: int = 1
+
+
+def _report(session: Session, problems: Sequence[Issue], counted: _Counted, *, quiet: bool) -> int:
     out = session.out
     counts = Counter(problem.severity for problem in problems)
     shown = [one for one in problems if not quiet or one.severity is not Severity.INFO]
@@ -90,14 +100,17 @@ def _report(session: Session, problems: Sequence[Issue], documents: int, *, quie
         findings: list[Json] = [_json(problem) for problem in shown]
         totals: dict[str, Json] = {severity.value: counts[severity] for severity in Severity}
         out.json(
-            {f"{counted}s" if counted != "page" else "documents": documents, "counts": totals, "findings": findings}
+            {
+                "documents" if counted.noun == "page" else f"{counted.noun}s": counted.number,
+                "counts": totals,
+                "findings": findings,
+            }
         )
     else:
-        several = len({problem.collection.name for problem in problems}) > 1
         for problem in shown:
-            _show(session, problem, several=several)
+            _show(session, problem, several=counted.folders > 1)
         totals_line = ", ".join(_total(counts[severity], severity) for severity in Severity)
-        out.message(f"{amount(documents, counted)}: {totals_line}.")
+        out.message(f"{amount(counted.number, counted.noun)}: {totals_line}.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
 
 

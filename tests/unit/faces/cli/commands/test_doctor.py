@@ -1,0 +1,35 @@
+"""`commonplace doctor`: what is shown, and the exit code."""
+
+from __future__ import annotations
+
+import os
+
+from shell import Shell
+from support import GitRepo
+
+
+def test_a_person_who_wants_only_findings_sees_no_other_line(shell: Shell, repo: GitRepo) -> None:
+    os.utime(repo.write(".git/index.lock", ""), (0, 0))
+    whole, quiet = shell("doctor"), shell("doctor", "--quiet")
+    assert (whole.code, quiet.code) == (1, 1)
+    assert any(": ok: " in line for line in whole.lines)
+    assert not any(": ok: " in line for line in quiet.lines)
+    assert set(quiet.lines) <= set(whole.lines)
+    assert "[lock]" in quiet.text
+    assert whole.stderr.endswith(" finding.\n")
+
+
+def test_as_json_the_count_is_of_errors_and_warnings(shell: Shell, repo: GitRepo) -> None:
+    os.utime(repo.write(".git/index.lock", ""), (0, 0))
+    found = shell("doctor", "--json").json
+    problems = [one for one in found["findings"] if one["severity"] in {"error", "warning"}]
+    assert found["count"] == len(problems) == 1
+    assert set(problems[0]) == {"check", "severity", "subject", "message", "hint", "command"}
+    assert {one["severity"] for one in found["looked_at"]} == {"ok"}
+    assert shell("doctor", "--json", "--quiet").json["looked_at"] == []
+
+
+def test_a_folder_that_is_not_there_is_a_finding_and_no_failure_of_the_command(shell: Shell) -> None:
+    done = shell("doctor", "-C", "nowhere", "--json")
+    assert done.code == 1
+    assert any("nowhere" in one["message"] + one["subject"] for one in done.json["findings"])

@@ -1,0 +1,54 @@
+"""`commonplace log`: the commits of a page, and of everything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shell import Shell
+from support import GitRepo, new_repo
+
+
+def test_a_page_has_its_own_commits_and_the_folder_all(shell: Shell, repo: GitRepo) -> None:
+    first = repo.git("rev-parse", "HEAD")
+    second = repo.commit("Change tea\n\nMore.", **{"drinks/tea.md": "# Tea\n"})
+    third = repo.commit("Change the idea", **{"idea.md": "# Idea\n"})
+    of_page = shell.ok("log", "Tea", "--json").json
+    assert (of_page["path"], [one["commit"] for one in of_page["commits"]]) == ("drinks/tea.md", [second, first])
+    assert of_page["commits"][0]["message"].startswith("Change tea\n\nMore.")
+    every = shell.ok("log", "--json").json
+    assert (every["path"], [one["commit"] for one in every["commits"]]) == (None, [third, second, first])
+    assert [line[:10] for line in shell.ok("log", "--limit", "1", "--offset", "1").lines] == [second[:10]]
+    assert shell.ok("log", "--offset", "9").stderr == "No commits.\n"
+
+
+def test_a_deleted_page_is_named_by_its_path_and_one_that_never_was_is_not_found(shell: Shell, repo: GitRepo) -> None:
+    repo.git("rm", "--quiet", "lonely.md")
+    gone = repo.commit("Delete")
+    assert shell.ok("log", "lonely.md", "--json").json["commits"][0]["commit"] == gone
+    missing = shell("log", "ide", "--json")
+    assert (missing.code, missing.error["nearest"][0]) == (3, "idea")
+
+
+def test_a_new_page_without_a_commit_has_none(shell: Shell, repo: GitRepo) -> None:
+    repo.write("fresh.md", "# Fresh\n")
+    done = shell.ok("log", "fresh")
+    assert (done.text, done.stderr) == ("", "No commits.\n")
+
+
+def test_a_diff_is_of_one_page(shell: Shell, repo: GitRepo) -> None:
+    first = repo.git("rev-parse", "HEAD")
+    second = repo.commit("Change", **{"lonely.md": "# Lonely\n"})
+    assert shell("log", "--diff", first).code == 2
+    between = shell.ok("log", "lonely", "--diff", f"{first}..{second}", "--json").json
+    assert (between["from"], between["to"]) == (first, second)
+    assert "-Nobody names it." in between["diff"]
+    assert shell.ok("log", "lonely", "--diff", second).text == ""
+
+
+def test_the_commits_of_several_folders_stand_in_one_order(shell: Shell, repo: GitRepo, tmp_path: Path) -> None:
+    other = new_repo(tmp_path / "other", {"a.md": "# A\n"})
+    shell.ok("write", "lonely", "--append", stdin="More.\n")
+    found = shell.ok("log", "-C", repo.path, "-C", other.path, "--json").json["commits"]
+    assert {one["collection"] for one in found} == {"notes", "other"}
+    dates = [one["date"] for one in found]
+    assert dates == sorted(dates, reverse=True)

@@ -1,0 +1,45 @@
+"""`commonplace status`: commit, pages that no commit has, and what was recognised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shell import Shell
+from support import GitRepo
+
+
+def test_pages_that_no_commit_has_are_named(shell: Shell, repo: GitRepo) -> None:
+    head = repo.git("rev-parse", "HEAD")
+    repo.write("new.md", "# New\n")
+    repo.write("lonely.md", "# Changed\n")
+    (found,) = shell.ok("status", "--json").json["collections"]
+    assert (found["collection"], found["commit"], found["message"]) == ("notes", head, "Begin")
+    assert (found["uncommitted"], found["documents"], found["read_only"]) == (["lonely.md", "new.md"], 5, "")
+    assert (found["docs_trees"], found["left_out"]) == ([], {})
+    lines = shell.ok("status").lines
+    assert lines[0].startswith(f"notes: commit {head[:10]} Begin; index generation ")
+    assert lines[1:] == ["    not committed: lonely.md", "    not committed: new.md"]
+
+
+def test_of_many_uncommitted_pages_the_first_are_named(shell: Shell, repo: GitRepo) -> None:
+    for number in range(13):
+        repo.write(f"new{number:02}.md", "# New\n")
+    lines = shell.ok("status").lines
+    assert (len(lines), lines[-1]) == (12, "    and 3 more")
+
+
+def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "a.md").write_text("# A\n")
+    (tmp_path / "plain" / "b.rst").write_text("B\n")
+    shell = Shell(tmp_path / "plain")
+    (found,) = shell.ok("status", "--json").json["collections"]
+    assert (found["commit"], found["message"], found["uncommitted"], found["documents"]) == ("", "", [], 1)
+    assert shell.ok("status").text.startswith("plain: no commits; index generation ")
+
+
+def test_a_docs_tree_is_told_with_its_link_roots(shell: Shell, repo: GitRepo) -> None:
+    repo.write("mkdocs.yml", "site_name: Ours\ndocs_dir: drinks\n")
+    (tree,) = shell.ok("status", "--json").json["collections"][0]["docs_trees"]
+    assert (tree["generator"], tree["config"]) == ("MkDocs", "mkdocs.yml")
+    assert any("docs tree: MkDocs by mkdocs.yml; / is drinks" in line for line in shell.ok("status").lines)
