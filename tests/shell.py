@@ -82,14 +82,16 @@ class Shell:
         assert done.code == 0, done
         return done
 
-    def on_a_terminal(self, *arguments: str | Path, interrupt_at: str = "") -> tuple[int, str]:
+    def on_a_terminal(self, *arguments: str | Path, interrupt_at: str = "", typed: str = "") -> tuple[int, str]:
         """Run one command on a terminal; its exit code and everything that it showed.
 
         Args:
             arguments: Of the command.
             interrupt_at: Press Ctrl-C as soon as this is shown; "" for never.
+            typed: What is typed before the command asks for it.
         """
         screen, keyboard = pty.openpty()
+        os.write(screen, typed.encode())
         line = [*map(str, arguments)]
         environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200", "PAGER": "cat", **self.environment}
         process = started(line, environment, self.folder, (keyboard, keyboard, keyboard))

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.json import JsonObject
 from commonplace.faces.cli.failures import report
 from commonplace.faces.cli.options import LayerOptions
 from commonplace.faces.cli.session import Session
@@ -39,12 +40,19 @@ def command(
     exit code is 1 when no layer holds the concept.
     """
     concept_id(concept)
-    with open_layers(session, layers, sync=False) as cascade:
-        try:
-            shown = resolved_json(cascade.resolve(cascade.identify(concept)))
-            states = health_json(cascade.health())
-            session.out.json({**shown, "layers": states} if states else shown)
+    try:
+        session.out.json(_resolved(session, layers, concept, sync=False))
+    except NotFoundError:
+        try:  # once more with indexes that are up to date, from which the error names the nearest
+            session.out.json(_resolved(session, layers, concept, sync=True))
         except NotFoundError as error:
             report(session.out, error)
             return ABSENT
     return 0
+
+
+def _resolved(session: Session, layers: LayerOptions, concept: str, *, sync: bool) -> JsonObject:
+    with open_layers(session, layers, sync=sync) as cascade:
+        shown = resolved_json(cascade.resolve(cascade.identify(concept)))
+        states = health_json(cascade.health())
+    return {**shown, "layers": states} if states else shown

@@ -135,7 +135,7 @@ def _list(session: Session, store: ProjectStore) -> None:
         session.out.json({"projects": rows})
         return
     for project in projects:
-        marks = f"{project.documents} documents  {project.updated[:10]}"
+        marks = f"{amount(project.documents, 'document')}  {project.updated[:10]}"
         session.out.line(f"{session.out.styled(BOLD, project.id)}  {session.out.styled(FAINT, marks)}")
     if not projects:
         session.out.message("No projects.")

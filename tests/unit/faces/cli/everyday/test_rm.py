@@ -29,7 +29,11 @@ def test_a_plan_deletes_nothing(shell: Shell, repo: GitRepo) -> None:
 
 
 def test_on_a_terminal_only_a_yes_deletes(shell: Shell, repo: GitRepo) -> None:
-    code, said = shell.on_a_terminal("rm", "idea", interrupt_at="[y/N]")
-    assert "Would break links in index.md" in said.replace("\x1b[1m", "").replace("\x1b[0m", "")
-    assert code == 130
-    assert (repo.path / "idea.md").exists()
+    for typed in ("\n", "n\n", "no\n", "yep\n"):
+        code, said = shell.on_a_terminal("rm", "idea", typed=typed)
+        assert "Would break links in" in said
+        assert said.endswith("Delete it? [y/N] Nothing was deleted.\n")
+        assert (code, (repo.path / "idea.md").exists()) == (0, True)
+    code, said = shell.on_a_terminal("rm", "idea", typed="Yes\n")
+    assert (code, (repo.path / "idea.md").exists()) == (0, False)
+    assert "Deleted" in said
