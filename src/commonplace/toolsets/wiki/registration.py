@@ -29,7 +29,7 @@ def _folders(settings: Settings) -> Sequence[Path] | None:
 
 
 def _opened(context: OpenContext) -> ServiceProvider[Wiki]:
-    remote = _remote_wiki(context.settings)
+    remote = _remote_wiki(context)
     cache = _WikiCache(context.settings)
 
     def wiki(services: Services) -> Wiki:
@@ -46,12 +46,13 @@ def _opened(context: OpenContext) -> ServiceProvider[Wiki]:
     return ServiceProvider(WIKI_KEY, wiki)
 
 
-def _remote_wiki(settings: Settings) -> Wiki | None:
+def _remote_wiki(context: OpenContext) -> Wiki | None:
+    settings = context.settings
     if not is_remote(settings) or settings.wiki_url is None:
         return None
     from commonplace.toolsets.wiki.remote.wiki import remote_wiki
 
-    return remote_wiki(settings.wiki_url, settings.api_key or "")
+    return remote_wiki(settings.wiki_url, settings.api_key or "", context.closing)
 
 
 class _WikiCache:

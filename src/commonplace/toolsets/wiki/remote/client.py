@@ -78,6 +78,10 @@ class RestClient:
             return answer
         raise _refusal(response.status_code, answer or {})
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
     @property
     def _base(self) -> str:
         url = self.url.rstrip("/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Generator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from urllib.parse import quote
 
 from commonplace.domain.errors import NotFoundError
@@ -32,14 +32,16 @@ from commonplace.toolsets.wiki.rules.wiki import (
 )
 
 
-def remote_wiki(url: str, key: str = "") -> Wiki:
+def remote_wiki(url: str, key: str, closing: ExitStack) -> Wiki:
     """The wiki of a server that speaks the REST API.
 
     Args:
         url: URL of the server, such as `https://wiki.example.org`.
         key: Bearer key, or "".
+        closing: Closes the connections.
     """
     client = RestClient(url, key)
+    closing.callback(client.close)
     return Wiki(RemoteNotes(client), RemoteNoteQueries(client), RemoteAttachments(client), RemoteNoteVersions(client))
 
 
