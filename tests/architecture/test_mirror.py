@@ -9,8 +9,8 @@ from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 UNIT = ROOT / "tests" / "unit"
-LEAST = 0.77
-"""The share of modules with code that have their own file; it only goes up. The aim is 0.9."""
+LEAST = 0.9
+"""The share of modules with code that have their own file; it only goes up."""
 ELSEWHERE = 6
 """Test files that belong to no single module; it only goes down."""
 

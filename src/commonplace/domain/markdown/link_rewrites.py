@@ -164,6 +164,11 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
     return _in_yaml(target, opening) if link.kind == LinkKind.FRONTMATTER else target.encode()
 
 
+def markdown_path(target: str) -> str:
+    """A path as the target of a new Markdown link, percent-encoded where it must be."""
+    return _in_markdown(target, b"", angled=False).decode()
+
+
 def _in_markdown(target: str, before: bytes, *, angled: bool) -> bytes:
     """Percent-encode what must be; letters of other scripts only if the old path had them encoded."""
     if ":" in target.partition("/")[0]:

@@ -22,6 +22,7 @@ from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Link, LinkKind, Span
 from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import ResolvedLink
 from commonplace.faces.lsp.diagnostics import BROKEN_LINK, SOURCE, broken_at
@@ -85,7 +86,7 @@ def _for_fragment(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[
 def _written(page: Page, link: Link, address: Address, name: str) -> str:
     if link.kind not in _MARKDOWN_KINDS:
         return name
-    return relative_path(address.path, page.address.folder).replace(" ", "%20")
+    return markdown_path(relative_path(address.path, page.address.folder))
 
 
 def _wanted(page: Page, link: Link) -> Address | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lsprotocol.types import (
     CompletionItem,
@@ -17,9 +17,13 @@ from lsprotocol.types import (
 
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json
+from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.link_syntax import parse_wiki
 from commonplace.domain.markdown.paths import relative_path
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
+from commonplace.domain.yamlblock.loader import load
+from commonplace.domain.yamlblock.scalars import scalar_text
 from commonplace.faces.lsp.pages import Page, Pages
 from commonplace.services.typed_entries import current_schema
 
@@ -94,7 +98,7 @@ def _markdown(pages: Pages, page: Page, place: Range, typed: str) -> Iterator[Co
                 yield _item(section.heading, CompletionItemKind.Reference, TextEdit(place, item), typed_as=item)
         return
     for number, record in enumerate(_candidates(page, typed.removeprefix("./").replace("../", ""))):
-        written = relative_path(record.address.path, page.address.folder).replace(" ", "%20")
+        written = markdown_path(relative_path(record.address.path, page.address.folder))
         yield _item(
             record.title,
             CompletionItemKind.File,
@@ -173,15 +177,27 @@ def _frontmatter(page: Page, position: Position, before: str) -> Iterator[Comple
     field, typed = _field_at(page, position, before)
     if field is None:
         if found := _KEY.match(before):
-            yield from _keys(page, _back(page, position, found[1] or ""))
+            yield from _keys(page, _other_fields(page, position), _back(page, position, found[1] or ""))
         return
     place = _back(page, position, typed)
     if field in _TAG_FIELDS:
         yield from _tags(page, place, typed.lstrip("#\"'"))
         return
-    for number, value in enumerate(_values(page, field)):
+    flow = "[" in before[: len(before) - len(typed)]
+    for number, value in enumerate(_values(page, _other_fields(page, position), field)):
         if value.casefold().startswith(typed.casefold().strip("\"'")):
-            yield _item(value, CompletionItemKind.Value, TextEdit(place, value), "", number)
+            edit = TextEdit(place, scalar_text(value, flow=flow))
+            yield _item(value, CompletionItemKind.Value, edit, "", number)
+
+
+def _other_fields(page: Page, position: Position) -> Mapping[str, Json]:
+    """The fields of the front matter without the line of a position, which is not YAML while it is typed."""
+    head = page.document.frontmatter.span
+    last = page.lines.position(head.end).line
+    lines = [page.lines.line(number) for number in range(1, last) if number != position.line]
+    text = b"\n".join(lines).decode("utf-8", "replace").partition("\n---")[0]
+    value = load(text).value
+    return value if isinstance(value, Mapping) else {}
 
 
 def _field_at(page: Page, position: Position, before: str) -> tuple[str | None, str]:
@@ -200,25 +216,24 @@ def _field_at(page: Page, position: Position, before: str) -> tuple[str | None, 
     return None, ""
 
 
-def _keys(page: Page, place: Range) -> Iterator[CompletionItem]:
+def _keys(page: Page, present: Mapping[str, Json], place: Range) -> Iterator[CompletionItem]:
     schema = current_schema(page.collection)
-    kind = page.document.frontmatter.values.get("type")
+    kind = present.get("type")
     declared = schema.types.get(kind) if isinstance(kind, str) else None
     fields = tuple(declared.fields) if declared else ()
-    present = page.document.frontmatter.values
     for number, key in enumerate(dict.fromkeys((*fields, *_COMMON_KEYS))):
         if key not in present:
             yield _item(key, CompletionItemKind.Property, TextEdit(place, f"{key}: "), "", number)
 
 
-def _values(page: Page, field: str) -> Sequence[str]:
+def _values(page: Page, present: Mapping[str, Json], field: str) -> Sequence[str]:
     """The values that a field may have by the schema, then those that other pages have, most frequent first."""
     index = page.collection.index
     schema = current_schema(page.collection)
     if field == "type":
         used = [name for name, _ in index.counts().types if name]
         return list(dict.fromkeys((*schema.types, *used)))
-    kind = page.document.frontmatter.values.get("type")
+    kind = present.get("type")
     declared = schema.types.get(kind) if isinstance(kind, str) else None
     options = declared.fields[field].options if declared and field in declared.fields else ()
     counts: dict[str, int] = {}

@@ -1,0 +1,44 @@
+"""An editor's pages over a folder, with texts that are not saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.faces.lsp.pages import Page, Pages
+from indexed import Indexed
+
+FILES = {
+    "index.md": "# Start\n\nSee [[guide]], [how](guide.md#set-up) and [[nothing]].\n\n#topic/one\n",
+    "guide.md": (
+        "---\ntags: [topic/one]\ntype: howto\nstatus: open\n---\n# Guide\n\n"
+        "## Set up\n\nDo it. ^block1\n\n### Later\n\nMore.\n"
+    ),
+    "notes/deep.md": "# Deep 😀\n\n😀 [the guide](../guide.md) and [[guide#Set up]].\n",
+    "notes/C# (new) 50%.md": "---\nstatus: 'yes'\n---\n# Odd name\n",
+    "notes/photo.png": "x",
+}
+
+
+@dataclass
+class Desk:
+    """An editor's pages."""
+
+    base: Indexed
+    unsaved: dict[Path, str] = field(default_factory=dict[Path, str])
+
+    @property
+    def pages(self) -> Pages:
+        """As the server has them."""
+        return Pages(self.base.collections, [self.base.folder], lambda: self.unsaved)
+
+    def page(self, path: str) -> Page:
+        """A page with its text as it is shown."""
+        found = self.pages.page((self.base.folder / path).as_uri())
+        assert found is not None
+        return found
+
+    def type(self, path: str, text: str) -> Page:
+        """Change a page without saving it."""
+        self.unsaved[(self.base.folder / path).resolve()] = text
+        return self.page(path)

@@ -1,0 +1,47 @@
+"""What an editor is told of a page while somebody types."""
+
+from __future__ import annotations
+
+from commonplace.faces.lsp.diagnostics import BROKEN_LINK, DEAD_ANCHOR, broken_at, diagnose
+from editor.desk import Desk
+
+
+def told(desk: Desk, text: str) -> list[tuple[str, int]]:
+    page = desk.type("index.md", text)
+    return [(str(one.code), one.range.start.line) for one in diagnose(desk.pages, page)]
+
+
+def test_links_are_those_of_the_typed_text(desk: Desk) -> None:
+    assert told(desk, "# Start\n\n[[guide]] and [[nothing]]\n") == [(BROKEN_LINK, 2)]
+    assert told(desk, "# Start\n\n[[guide#Set down]] [x](guide.md#set-up)\n") == [(DEAD_ANCHOR, 2)]
+    assert told(desk, "# Start\n\n[x](#start) [y](#end)\n") == [(DEAD_ANCHOR, 2)]
+    assert told(desk, "# Start\n\n[[guide#^block1]] [p](notes/photo.png)\n") == []
+
+
+def test_a_new_title_of_the_page_itself_is_no_broken_link(desk: Desk) -> None:
+    assert told(desk, "# Brand new\n\n[[Brand new]] [[brand NEW]]\n") == []
+
+
+def test_front_matter_is_told_on_its_line(desk: Desk) -> None:
+    found = told(desk, "---\ntitle: a\ntags: [\n---\n# A\n")
+    assert [line for _, line in found] == [2] or [line for _, line in found] == [3]
+
+
+def test_rules_about_other_pages_wait_until_the_page_is_saved(desk: Desk) -> None:
+    desk.base.update("twin.md", "---\nid: guide\n---\n# Twin\n")
+    desk.base.update("guide2.md", "---\nid: guide\n---\n# Twin too\n")
+    saved = {str(one.code) for one in diagnose(desk.pages, desk.page("twin.md"))}
+    assert saved
+    text = (desk.base.folder / "twin.md").read_text()
+    typed = desk.type("twin.md", f"{text}\nMore.\n")
+    assert {str(one.code) for one in diagnose(desk.pages, typed)} < saved
+
+
+def test_a_diagnostic_leads_back_to_its_link(desk: Desk) -> None:
+    page = desk.page("index.md")
+    (found,) = [one for one in diagnose(desk.pages, page) if one.code == BROKEN_LINK]
+    rule, resolved = broken_at(desk.pages, page, found.range) or ("", None)
+    assert rule == BROKEN_LINK
+    assert resolved is not None
+    assert resolved.link.target == "nothing"
+    assert broken_at(desk.pages, page, page.lines.line_range(0)) is None

@@ -1,0 +1,91 @@
+"""Hover, definitions, references and symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lsprotocol.types import MarkupContent, Position
+
+from commonplace.faces.lsp import navigation
+from commonplace.faces.lsp.pages import Page
+from editor.desk import Desk
+
+At = Callable[[Page, str], Position]
+
+
+def hovered(desk: Desk, page: Page, position: Position) -> str:
+    found = navigation.hover(desk.pages, page, position)
+    assert found is not None
+    assert isinstance(found.contents, MarkupContent)
+    return found.contents.value
+
+
+def test_a_hover_shows_the_named_section_or_the_whole_page(desk: Desk, at: At) -> None:
+    page = desk.page("notes/deep.md")
+    whole = hovered(desk, page, at(page, "[the"))
+    assert whole.startswith("**Guide** (guide.md)\n")
+    assert "type: howto" not in whole
+    section = hovered(desk, page, at(page, "[[guide#Set"))
+    assert "Do it." in section
+    assert "# Guide" not in section.partition("---")[2]
+    start = desk.page("index.md")
+    assert hovered(desk, start, at(start, "[[noth")) == "No page or file is named `nothing`."
+    assert navigation.hover(desk.pages, start, Position(0, 0)) is None
+
+
+def test_a_long_page_is_cut(desk: Desk, at: At) -> None:
+    desk.type("guide.md", "# Guide\n\n" + "word " * 2_000)
+    page = desk.page("index.md")
+    assert hovered(desk, page, at(page, "[[gui")).endswith("…")
+
+
+def test_a_definition_is_the_place_that_the_link_names(desk: Desk, at: At) -> None:
+    page = desk.page("index.md")
+    found = navigation.definition(desk.pages, page, at(page, "[how"))
+    assert found is not None
+    assert (found.uri.rpartition("/")[2], found.range.start.line) == ("guide.md", 7)
+    image = desk.type("index.md", "![p](notes/photo.png)\n")
+    file = navigation.definition(desk.pages, image, at(image, "![p"))
+    assert file is not None
+    assert file.uri.endswith("/notes/photo.png")
+    broken = desk.type("index.md", "[[nothing]]\n")
+    assert navigation.definition(desk.pages, broken, at(broken, "[[no")) is None
+
+
+def test_references_are_of_the_section_or_the_page_and_count_what_is_typed(desk: Desk, at: At) -> None:
+    guide = desk.page("guide.md")
+
+    def named(text: str, *, declared: bool = False) -> list[str]:
+        found = navigation.references(desk.pages, guide, at(guide, text), declared=declared)
+        return sorted(one.uri.rpartition("/")[2] for one in found)
+
+    assert named("# Guide") == ["deep.md", "deep.md", "index.md", "index.md"]
+    assert named("## Set up") == ["deep.md", "index.md"]
+    assert named("## Set up", declared=True) == ["deep.md", "guide.md", "index.md"]
+    assert named("### Later") == []
+    desk.type("index.md", "# Start\n\n[[guide#Later]]\n")
+    assert named("# Guide") == ["deep.md", "deep.md", "index.md"]
+    assert named("### Later") == ["index.md"]
+
+
+def test_headings_are_nested_symbols_and_folds(desk: Desk) -> None:
+    guide = desk.page("guide.md")
+    (top,) = navigation.symbols(guide)
+    assert (top.name, [one.name for one in top.children or ()]) == ("Guide", ["Set up"])
+    assert [one.name for one in (top.children or ())[0].children or ()] == ["Later"]
+    assert [(one.start_line, one.end_line) for one in navigation.folds(guide)][-1] == (0, 4)
+
+
+def test_pages_and_their_best_headings_are_found_by_words(desk: Desk) -> None:
+    found = navigation.workspace_symbols(desk.pages, "later")
+    assert [(one.name, one.container_name) for one in found] == [("Guide", "guide.md"), ("Later", "guide.md")]
+    assert navigation.workspace_symbols(desk.pages, "  ") == []
+    assert navigation.workspace_symbols(desk.pages, "zzqq") == []
+
+
+def test_links_of_a_page_that_lead_to_one_place_are_highlighted(desk: Desk, at: At) -> None:
+    page = desk.type("index.md", "[[guide]] [g](guide.md) [[guide#Later]]\n")
+    assert len(navigation.highlights(desk.pages, page, at(page, "[[gu"))) == 2
+    assert navigation.highlights(desk.pages, page, Position(1, 0)) == []
+    links = navigation.document_links(desk.pages, page)
+    assert [one.tooltip for one in links] == ["guide.md"] * 3
