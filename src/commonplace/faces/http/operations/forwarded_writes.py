@@ -12,9 +12,10 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED, WRITES_PATH, WRITES_SIGNATURE, signature_of
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, UnauthenticatedError
+from commonplace.domain.errors import KnowledgeError, NotFoundError, UnauthenticatedError
 from commonplace.faces.http.app import MountedApp
 from commonplace.faces.http.guard import RouteRules
+from commonplace.faces.http.operations.post_body import post_body
 from commonplace.faces.responses import Json, send_error, send_json
 from commonplace.faces.worker_threads import run_in_worker
 from commonplace.services.services import Services
@@ -37,14 +38,9 @@ class ForwardedWrites:
         return MountedApp(WRITES_PATH, self._serve, RouteRules(lambda _: MAX_FORWARDED, lambda _: True))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] != WRITES_PATH:
-            await send_error(send, NotFoundError("There is nothing at this URL.", kind="url"))
+        body = await post_body(WRITES_PATH, scope, receive, send)
+        if body is None:
             return
-        if scope["method"] != "POST":
-            error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes POST.")
-            await send_error(send, error, status=405, headers=(("allow", "POST"),))
-            return
-        body: bytes = (await receive()).get("body", b"")
         given = Headers(scope=scope).get(WRITES_SIGNATURE, "").strip().lower()
         if not hmac.compare_digest(given.encode("latin-1"), signature_of(body, self._secret).encode()):
             await send_error(send, _unsigned())

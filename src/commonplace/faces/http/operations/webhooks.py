@@ -15,9 +15,10 @@ from typing import cast
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.errors import InvalidInputError, NotFoundError, UnauthenticatedError
+from commonplace.domain.errors import UnauthenticatedError
 from commonplace.faces.http.app import MountedApp
 from commonplace.faces.http.guard import RouteRules
+from commonplace.faces.http.operations.post_body import post_body
 from commonplace.faces.responses import send_error, send_json
 from commonplace.services.services import Services
 
@@ -61,14 +62,9 @@ class GitWebhook:
         return MountedApp(PATH, self._serve, RouteRules(lambda _: MAX_BODY, lambda _: True))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] != PATH:
-            await send_error(send, NotFoundError("There is nothing at this URL.", kind="url"))
+        body = await post_body(PATH, scope, receive, send)
+        if body is None:
             return
-        if scope["method"] != "POST":
-            error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes POST.")
-            await send_error(send, error, status=405, headers=(("allow", "POST"),))
-            return
-        body: bytes = (await receive()).get("body", b"")
         if not self._is_authentic(Headers(scope=scope), body):
             await send_error(send, _unsigned())
             return
