@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from benchmarks.http import HttpServer
+from benchmarks.http.server import HttpServer
 from benchmarks.measuring import Row, Work
 from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree

@@ -6,13 +6,10 @@ import os
 import platform
 import resource
 import statistics
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +26,8 @@ class Row:
     """What is to be reached, as `performance.md` says it."""
     detail: str = ""
     """What else was seen: other percentiles, wall seconds, sizes."""
+    machine: str = ""
+    """What the machine needed for fixed work before and after this part, and its load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +103,7 @@ def _cpu() -> float:
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
-def measured(part: str, runs: int, sections: int) -> list[Row]:
-    """The rows of one part, each printed as soon as it is there."""
-    rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
-    found: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
-        for row in rows(Work(Path(folder), runs, sections)):
-            found.append(row)
-            print(line(row), flush=True)
-    return found
-
-
 def line(row: Row) -> str:
     """A row of the table."""
     shown = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
-    return f"| {row.name} | {shown} {row.unit} | {row.reach} | {row.detail} |"
+    return f"| {row.name} | {shown} {row.unit} | {row.reach} | {row.detail} | {row.machine} |"

@@ -1,4 +1,4 @@
-"""A `commonplace mcp` process as its clients see it: one JSON-RPC message a line, both ways."""
+"""An MCP server over stdio as its clients see it: one JSON-RPC message a line, both ways."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
+from benchmarks.machine.processes import cpu_seconds, memory
+
 MAX_WAITS = 10
 """Calls that may end while the first index is being built; each waits some 45 seconds."""
 INITIALIZE = {
@@ -21,24 +23,26 @@ INITIALIZE = {
 }
 
 
-class StdioServer:
-    """A server that was started and has answered `initialize`; ended with its block."""
+class StdioProcess:
+    """An MCP server that was started and has answered `initialize`; ended with its block."""
 
-    def __init__(self, *arguments: str | Path) -> None:
-        """Start `commonplace mcp` with these arguments.
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """Start the server.
 
         Args:
-            arguments: Folders and flags.
+            command: Its command line.
+            environment: Added to this process's own.
 
         Raises:
             RuntimeError: It ended instead of answering.
         """
         began = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "mcp", *_kb(arguments), *map(str, arguments)],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
         )
         self._next = 0
         self.ask("initialize", INITIALIZE)
@@ -98,16 +102,12 @@ class StdioServer:
         raise RuntimeError(f"the server ended during {method}")
 
     def memory(self) -> tuple[float, float]:
-        """What is resident now, and the most that ever was, in MB (Linux)."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
-        sizes = {line.split(":")[0]: line.split()[1] for line in status.splitlines() if line.startswith("Vm")}
-        return int(sizes["VmRSS"]) / 1000, int(sizes["VmHWM"]) / 1000
+        """What is resident now, and the most that ever was, in MB, of the process and its descendants (Linux)."""
+        return memory(self.process.pid)
 
     def cpu(self) -> float:
-        """CPU seconds that the process has used so far, in steps of the kernel's clock, mostly 0.01 (Linux)."""
-        text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8")
-        user, system = text.rpartition(")")[2].split()[11:13]
-        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        """CPU seconds that the process and its running descendants have used so far (Linux)."""
+        return cpu_seconds(self.process.pid)
 
     def _send(self, message: dict[str, object]) -> None:
         self._stdin.write(json.dumps(message).encode() + b"\n")
@@ -120,6 +120,21 @@ class StdioServer:
     @property
     def _stdout(self) -> IO[bytes]:
         return cast("IO[bytes]", self.process.stdout)
+
+
+class StdioServer(StdioProcess):
+    """A `commonplace mcp` process."""
+
+    def __init__(self, *arguments: str | Path) -> None:
+        """Start `commonplace mcp` with these arguments.
+
+        Args:
+            arguments: Folders and flags.
+
+        Raises:
+            RuntimeError: It ended instead of answering.
+        """
+        super().__init__([sys.executable, "-m", "commonplace", "mcp", *_kb(arguments), *map(str, arguments)])
 
 
 def _kb(arguments: Sequence[str | Path]) -> list[str]:

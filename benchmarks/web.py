@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from urllib.parse import quote
 
-from benchmarks.http import HttpServer
+from benchmarks.http.server import HttpServer
 from benchmarks.measuring import Row, Work, milliseconds, percentile
 from benchmarks.trees import Tree, generated_tree
 
