@@ -90,13 +90,20 @@ def read_also(names: Sequence[str]) -> None:
     _FurtherNames.suffixes = tuple(
         name.lower() for name in names if name.startswith(".") and not _WILDCARD.search(name)
     )
+    _FurtherNames.given = tuple(names)
     masks = [translate(name.lower()) for name in names if not name.startswith(".") or _WILDCARD.search(name)]
     _FurtherNames.masks = re.compile("|".join(masks)) if masks else None
 
 
 class _FurtherNames:
+    given: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     masks: re.Pattern[str] | None = None
+
+
+def further_names() -> tuple[str, ...]:
+    """The names that were given to `read_also`."""
+    return _FurtherNames.given
 
 
 def document_suffixes() -> tuple[str, ...]:

@@ -179,10 +179,14 @@ def meaning_scope(link: Link, source: Address, sites: Sequence[SiteTree]) -> str
     A path from the root has the same target in every folder; a link without a target means its own document. Links of
     docs trees depend on where their document is published.
     """
-    target = link.target
-    if not target or (sites and link.kind in MARKDOWN_KINDS):
+    return target_scope(link.target, link.collection, source, sites, markdown=link.kind in MARKDOWN_KINDS)
+
+
+def target_scope(target: str, collection: str, source: Address, sites: Sequence[SiteTree], *, markdown: bool) -> str:
+    """As `meaning_scope`, for the parts of a link that count."""
+    if not target or (sites and markdown):
         return source.path
-    return "" if target[0] == "/" and not link.collection else source.folder
+    return "" if target[0] == "/" and not collection else source.folder
 
 
 def _places(path: str, source: Address | None, site: SiteTree | None, *, markdown: bool) -> Iterator[str]:

@@ -16,8 +16,9 @@ from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.sites.tree import SiteTree
 from commonplace.index.catalogue.database import stored_sites
-from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup, link_from
+from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup
 from commonplace.index.catalogue.other_files import OtherFiles
+from commonplace.index.stored_links import link_from
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TypedDict, cast
+from typing import NamedTuple, TypedDict, cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
@@ -64,6 +64,64 @@ def document_key(path: str) -> int:
     return int.from_bytes(blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
+class DocumentColumns(NamedTuple):
+    """What the catalogue stores of a document, as far as its bytes determine it; plain values only."""
+
+    path: str
+    revision: Revision
+    ident: str
+    aliases: tuple[str, ...]
+    title: str
+    title_folded: str
+    type: str
+    type_folded: str
+    date: str
+    day: int
+    created: str
+    """The time that the frontmatter gives, or ""."""
+    updated: str
+    """The time that the frontmatter gives, or ""."""
+    words: int
+    sections: int
+    links: int
+    findings: int
+    record: str
+    """What a record shows beyond these columns, as JSON."""
+    outline: str
+    tags: tuple[tuple[str, str], ...]
+    """Each tag, folded and as written."""
+
+    @property
+    def names(self) -> NamedDocument:
+        """The names by which links can refer to the document."""
+        return NamedDocument(Address(self.path), self.ident, self.title, self.aliases)
+
+
+def columns_of(document: Document, record: Record) -> DocumentColumns:
+    """The columns of a parsed document."""
+    return DocumentColumns(
+        path=record.address.path,
+        revision=record.revision,
+        ident=record.id,
+        aliases=record.aliases,
+        title=record.title,
+        title_folded=record.title.casefold(),
+        type=record.type,
+        type_folded=fold(record.type),
+        date=record.date,
+        day=day_number(record.date),
+        created=record.created,
+        updated=record.updated,
+        words=record.words,
+        sections=len(document.sections),
+        links=len(document.links),
+        findings=len(record.findings),
+        record=_record_json(record),
+        outline=Outline.of(document.sections).stored(),
+        tags=tuple([(fold(tag), tag) for tag in record.tags]),
+    )
+
+
 class DocumentRows:
     """Inserts documents into `files`, `details` and `tags`, all at once in the order of these tables.
 
@@ -81,21 +139,20 @@ class DocumentRows:
         self._tags: list[tuple[str, int, str]] = []
         self._replaced: list[int] = []
 
-    def add(self, document: Document, record: Record, stat: FileStat, known: Record | None = None) -> None:
+    def add(self, columns: DocumentColumns, stat: FileStat, known: Record | None = None) -> None:
         """Add a document; it is written by `finish`.
 
         Args:
-            document: The parsed document.
-            record: Its new record.
+            columns: What its bytes determine.
             stat: Metadata of its file.
             known: Its old record; None if it is new.
         """
-        key = document_key(record.address.path)
+        key = document_key(columns.path)
         if known:
             self._replaced.append(key)
-        self._files.append(_file_row(key, document, record, stat, known))
-        self._details.append((key, _record_json(record), Outline.of(document.sections).stored()))
-        self._tags += [(fold(tag), key, tag) for tag in record.tags]
+        self._files.append(_file_row(key, columns, stat, known))
+        self._details.append((key, columns.record, columns.outline))
+        self._tags += [(folded, key, tag) for folded, tag in columns.tags]
 
     def finish(self) -> None:
         """Write the added documents; called once."""
@@ -106,20 +163,18 @@ class DocumentRows:
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
 
 
-def _file_row(
-    key: int, document: Document, record: Record, stat: FileStat, known: Record | None
-) -> tuple[int | str, ...]:
+def _file_row(key: int, columns: DocumentColumns, stat: FileStat, known: Record | None) -> tuple[int | str, ...]:
     changed = iso_timestamp(stat.mtime_ns / 1e9)
-    created, updated = record.created or (known.created if known else changed), record.updated or changed
-    given = (GIVEN_CREATED if record.created else 0) | (GIVEN_UPDATED if record.updated else 0)
+    created, updated = columns.created or (known.created if known else changed), columns.updated or changed
+    given = (GIVEN_CREATED if columns.created else 0) | (GIVEN_UPDATED if columns.updated else 0)
     return (
-        key, record.address.path,
-        stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, record.revision,
-        record.id, encode(record.aliases) if record.aliases else "",
-        record.title, record.title.casefold(), record.type, fold(record.type), record.date, day_number(record.date),
+        key, columns.path,
+        stat.size, stat.mtime_ns, stat.ctime_ns, stat.inode, columns.revision,
+        columns.ident, encode(columns.aliases) if columns.aliases else "",
+        *columns[4:10],  # title to day
         created, day_number(created), updated, day_number(updated), given,
         DATE_EDITED if known else DATE_NEW,
-        record.words, len(document.sections), len(document.links), len(record.findings),
+        *columns[12:16],  # words to findings
     )  # fmt: skip
 
 

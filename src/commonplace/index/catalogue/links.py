@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import cast
 
 from commonplace.domain.addresses import Address, is_document_path, parse_address
-from commonplace.domain.documents import Document, Link, LinkKind, Span
+from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.links import (
     INDEX_NAMES,
@@ -23,14 +23,22 @@ from commonplace.domain.links import (
     meaning_scope,
     name_keys,
     resolve,
+    target_scope,
 )
-from commonplace.domain.markdown.link_sides import EVERY_SIDE, in_order, presence, readers
+from commonplace.domain.markdown.link_sides import EVERY_SIDE, presence, readers
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.sites.tree import SiteTree
 from commonplace.index.catalogue.database import grow, sql, stored_sites
-from commonplace.index.catalogue.document_rows import aliases_from, document_key, encode, names_of_record
+from commonplace.index.catalogue.document_rows import (
+    DocumentColumns,
+    aliases_from,
+    document_key,
+    encode,
+    names_of_record,
+)
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
+from commonplace.index.stored_links import DocumentLinks, LinkSides, LinkTarget, link_from
 
 ALL_LINKS = "*"
 """The key for all unresolved links: after a first sync it costs less than all keys one by one.
@@ -172,21 +180,21 @@ class LinkWriter:
         if self._first:
             mark_unresolved(connection, {ALL_LINKS})
 
-    def change(self, old: Record | None, new: Record | None, document: Document | None = None) -> None:
+    def change(self, old: Record | None, new: DocumentColumns | None, links: DocumentLinks | None = None) -> None:
         """Record that a document was added (`old` None), removed (`new` None) or changed.
 
         Args:
             old: Its old record.
-            new: Its new record.
-            document: The document; None if it was removed.
+            new: Its new columns.
+            links: Its new names and links; None if it was removed.
         """
-        before, after = (names_of_record(record) if record else None for record in (old, new))
+        before, after = names_of_record(old) if old else None, new.names if new else None
         if before != after:
-            self._rename(before, after)
+            self._rename(before, after, links.keys if links else ())
         if old:
             self._replaced.append(document_key(old.address.path))
-        if document:
-            self._add_links(document)
+        if after and links and links.rows:
+            self._add_links(links.rows, after.address)
 
     def finish(self) -> None:
         """Write the recorded changes; called once, before links are resolved."""
@@ -199,65 +207,64 @@ class LinkWriter:
         rows = sorted(self._rows, key=itemgetter(0))
         self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def _rename(self, before: NamedDocument | None, after: NamedDocument | None) -> None:
+    def _rename(self, before: NamedDocument | None, after: NamedDocument | None, added: Collection[str]) -> None:
         self._renamed = True
-        changed: set[str] = set()
+        changed: set[str] = set(added)
         if before:
             key, keys = document_key(before.address.path), name_keys(before)
             changed |= keys
             rows = [(name, key) for name in keys]
             self._connection.executemany("DELETE FROM names WHERE key = ? AND file = ?", rows)
         if after:
-            key, keys = document_key(after.address.path), name_keys(after)
-            changed |= keys
-            self._names += [(name, key) for name in keys]
+            key = document_key(after.address.path)
+            self._names += [(name, key) for name in added]
         one = before or after
         # A link to a parent folder has no key.
         changed |= {""} if one and one.address.name in INDEX_NAMES else set()
         if not self._first:
             mark_unresolved(self._connection, changed)
 
-    def _add_links(self, document: Document) -> None:
-        if not document.links:
-            return
-        source = document_key(document.address.path)
-        every = int(EVERY_SIDE)
-        for ordinal, link in enumerate(document.links):
-            if link.other is None:
-                columns = self._target_columns(link, document.address)[0]
-                self._rows.append((source, ordinal, 0, every, *columns, link.collection, _stored(link)))
+    def _add_links(self, links: Sequence[LinkSides], address: Address) -> None:
+        source, every = document_key(address.path), int(EVERY_SIDE)
+        for ordinal, sides in enumerate(links):
+            if len(sides) == 1:
+                ((target, stored),) = sides
+                columns = self._target_columns(target, address)[0]
+                self._rows.append((source, ordinal, 0, every, *columns, target[0], stored))
             else:
-                self._rows += self._sides(link, source, ordinal, document.address)
+                self._rows += self._sides(sides, source, ordinal, address)
 
-    def _sides(self, link: Link, source: int, ordinal: int, address: Address) -> Iterator[_LinkRow]:
+    def _sides(self, sides: LinkSides, source: int, ordinal: int, address: Address) -> Iterator[_LinkRow]:
         """The rows of a link with two sides."""
-        both = in_order(link) or ()
-        found = [self._target_columns(one, address) for one in both]
+        found = [self._target_columns(target, address) for target, _ in sides]
         there = [
-            presence(target, elsewhere=one.collection not in {"", self._collection})
-            for one, (_, target) in zip(both, found, strict=True)
+            presence(to, elsewhere=target[0] not in {"", self._collection})
+            for (target, _), (_, to) in zip(sides, found, strict=True)
         ]
-        for side, (one, (columns, _), of) in enumerate(zip(both, found, readers(*there), strict=True), start=1):
-            yield source, ordinal, side, int(of), *columns, one.collection, _stored_side(one)
+        both = zip(sides, found, readers(*there), strict=True)
+        for side, ((target, stored), (columns, _), of) in enumerate(both, start=1):
+            yield source, ordinal, side, int(of), *columns, target[0], stored
 
-    def _target_columns(self, link: Link, source: Address) -> tuple[_Columns, Address | None]:
+    def _target_columns(self, named: LinkTarget, source: Address) -> tuple[_Columns, Address | None]:
         """The columns `key`, `target` and `attachment`, and the target."""
-        means = _means(link, source, self._lookup.sites)
+        collection, target, markdown = named
+        means = (*named, target_scope(target, collection, source, self._lookup.sites, markdown=markdown))
         columns = self._targets.get(means)
         if columns is None:
-            whole = f"{link.collection}:{link.target}" if link.collection not in {"", self._collection} else link.target
-            target = resolve(link, source, self._lookup, collection=self._collection)
+            whole = f"{collection}:{target}" if collection not in {"", self._collection} else target
+            link = Link(LinkKind.MARKDOWN if markdown else LinkKind.WIKI, target, target, collection=collection)
+            found = resolve(link, source, self._lookup, collection=self._collection)
             key = link_key(whole) if whole else None
-            columns = self._targets[means] = ((key, *_columns(target)), target)
+            columns = self._targets[means] = ((key, *_columns(found)), found)
         return columns
 
 
 def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
     """Everything that determines a link's target."""
-    return link.collection, link.target, meaning_scope(link, source, sites), link.kind in MARKDOWN_KINDS
+    return link.collection, link.target, link.kind in MARKDOWN_KINDS, meaning_scope(link, source, sites)
 
 
-_Means = tuple[str, str, str, bool]
+_Means = tuple[str, str, bool, str]
 _Columns = tuple[str | None, int | None, str | None]
 _LinkRow = tuple[int, int, int, int, str | None, int | None, str | None, str, str]
 
@@ -332,51 +339,8 @@ def resolve_links(
     connection.execute("DELETE FROM unsettled")
 
 
-def link_from(stored: str, side: int) -> Link:
-    """Parse a stored link (`links.link`), by the side that its row has (`links.side`)."""
-    if not side:
-        return _link_from(stored)
-    own, _, other = stored.partition(_SIDES)
-    last = side == _LAST
-    return _link_from(own)._replace(page_last=last, other=_link_from(other)._replace(page_last=not last))
-
-
-def _link_from(stored: str) -> Link:
-    kind, target, raw, fragment, label, collection, relation, note, *spans = stored.split(_SEPARATOR)
-    start, end, target_start, target_end = map(int, spans)
-    return Link(
-        LinkKind(kind), target, raw, fragment, label, collection, relation, note,
-        Span(start, end), Span(target_start, target_end),
-    )  # fmt: skip
-
-
-_SIDES = "\x1e"
-"""Separator of the sides in a stored link; the row's own side comes first."""
-_LAST = 2
-"""`links.side` of `b` in `[[a|b]]`."""
-_SEPARATOR = "\x1f"
-_SEPARATORS = 11
-"""Separators in a stored link, which cost a tenth of JSON."""
-
-
 def _columns(target: Address | None) -> tuple[int | None, str | None]:
     """The columns `target` and `attachment`."""
     if target is None:
         return None, None
     return (document_key(target.path), None) if target.is_document else (None, target.path)
-
-
-def _stored_side(link: Link) -> str:
-    """A link with two sides."""
-    both = (link, link.other) if link.other else (link,)
-    return _SIDES.join([_stored(one).replace(_SIDES, "\ufffd") for one in both])
-
-
-def _stored(link: Link) -> str:
-    kind, target, raw, fragment, label, collection, relation, note, (start, end), (target_start, target_end) = link[:10]
-    spans = f"{start}\x1f{end}\x1f{target_start}\x1f{target_end}"
-    stored = _SEPARATOR.join((kind, target, raw, fragment, label, collection, relation, note, spans))
-    if stored.count(_SEPARATOR) != _SEPARATORS:
-        texts = [text.replace(_SEPARATOR, "\ufffd") for text in link[1:8]]
-        stored = _SEPARATOR.join((kind, *texts, spans))
-    return stored

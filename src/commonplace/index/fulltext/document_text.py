@@ -42,7 +42,7 @@ def document_text(document: Document, record: Record) -> DocumentText:
     written = source[document.body_start :].decode()
     text = fold_text(written)
     return DocumentText(
-        terms=(*filter_terms(record), *_folder_terms(record.address.folder)),
+        terms=(*sorted(filter_terms(record)), *_folder_terms(record.address.folder)),
         numbers=_numbers(record),
         title=title,
         body=f"{about}\n{text}",

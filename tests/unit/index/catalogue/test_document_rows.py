@@ -24,6 +24,7 @@ from commonplace.index.catalogue.document_rows import (
     MAX_TITLED,
     DocumentRows,
     anchors_of,
+    columns_of,
     document_key,
     names_of_record,
     paths_by_key,
@@ -68,7 +69,7 @@ def add(connection: sqlite3.Connection, path: str, text: str, known: Record | No
     document = read_document(Address(path), text.encode())
     record = build_record(document, revision_of(document.raw))
     rows = DocumentRows(connection)
-    rows.add(document, record, STAT, known)
+    rows.add(columns_of(document, record), STAT, known)
     rows.finish()
     return record
 
