@@ -188,7 +188,7 @@ class Ingest:
             left = pending_files.mark_batch_begun(connection, BATCH_FILES)
         # The catalogue's transaction ends last: the list of pending files shrinks after everything else is committed.
         with self._catalogue.writing(batch=True) as connection:
-            waiting = pending_files.pending_paths(connection)
+            waiting = pending_files.pending_count(connection)
             if not waiting:
                 make_late_indexes(connection)
                 write_meta(connection, "complete", 1)
@@ -197,25 +197,25 @@ class Ingest:
             if first:
                 drop_late_indexes(connection)
             linker = LinkWriter(connection, self._store, self._other_files, stats if first else None)
-            bulk = len(waiting) > MAX_SMALL_UPDATE
+            bulk = waiting > MAX_SMALL_UPDATE
             with self._fulltext.writing(bulk=bulk) as writer, self._store.reading() as read:
                 taking = IngestTransaction(
                     (self._store.stat, read), connection, FullTextBatch(connection, writer), linker, outcome, left
                 )
-                begun = [(path, unknown) for path, begun, unknown in waiting if begun][:BATCH_FILES]
+                begun = pending_files.begun_paths(connection, BATCH_FILES)
                 files = _BatchFiles(begun, left, stats)
-                for loaded, document in parse(files.load(taking, lambda done: tell(done, len(waiting)))):
+                for loaded, document in parse(files.load(taking, lambda done: tell(done, waiting))):
                     taking.put(loaded, document)
                 taking.finish()
                 done = files.loaded
-            if done == len(waiting):
+            if done == waiting:
                 make_late_indexes(connection)
                 resolve_links(connection, self._store, self._other_files)
                 write_meta(connection, "complete", 1)
             pending_files.mark_batch_done(connection, [path for path, _ in begun], done, left)
             grow(connection, "fulltext")
             grow(connection, "generation")
-        return len(waiting) - done
+        return waiting - done
 
 
 _Tell = Callable[[int, int], None]

@@ -18,7 +18,7 @@ from commonplace.domain.sites.tree import SiteTree
 from commonplace.index.catalogue.database import stored_sites
 from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup
 from commonplace.index.catalogue.other_files import OtherFiles
-from commonplace.index.stored_links import link_from
+from commonplace.index.stored.link_rows import link_from
 
 
 @dataclass(frozen=True, slots=True)

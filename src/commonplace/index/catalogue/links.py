@@ -38,7 +38,7 @@ from commonplace.index.catalogue.document_rows import (
     names_of_record,
 )
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
-from commonplace.index.stored_links import DocumentLinks, LinkSides, LinkTarget, link_from
+from commonplace.index.stored.link_rows import DocumentLinks, LinkSides, LinkTarget, link_from
 
 ALL_LINKS = "*"
 """The key for all unresolved links: after a first sync it costs less than all keys one by one.
@@ -47,6 +47,8 @@ Only a target with that very name has this key; it is then resolved with the oth
 """
 NAMED = "named"
 """Key in `meta` of the number that grows whenever names of documents change."""
+LINKS_AT_ONCE = 20_000
+"""Maximum number of links that are resolved together."""
 LINK_THRESHOLD = 1000
 """Number of links, or of paths, from which all are read at once: who comes later marks its links as unsettled."""
 
@@ -107,6 +109,11 @@ class CatalogueLookup:
         """Answer `named` from memory from now on."""
         self._names = self._read_names("", ())
         self._all_names = True
+
+    def read_names(self, keys: Collection[str]) -> None:
+        """Answer `named` for these keys from memory, and forget others."""
+        found = self._read_names("WHERE n.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
+        self._names = {key: found.get(key, []) for key in keys}
 
     def _read_names(self, where: str, values: Sequence[str]) -> dict[str, list[NamedDocument]]:
         columns = "SELECT n.key, f.path, f.ident, f.title, f.aliases FROM names n JOIN files f ON f.id = n.file"
@@ -272,6 +279,8 @@ _TO_RESOLVE = (
     "SELECT l.source, l.ordinal, l.side, f.path, l.link, l.target, l.attachment"
     " FROM links l JOIN files f ON f.id = l.source WHERE"
 )
+_StoredLink = tuple[int, int, int, str, str, int | None, str | None]
+_NEXT_GROUP = "AND (l.source, l.ordinal, l.side) > (?, ?, ?) ORDER BY l.source, l.ordinal, l.side LIMIT ?"
 _UNRESOLVED = (
     "(l.target IS NULL AND l.attachment IS NULL AND (l.key IN (SELECT key FROM names)"
     " OR l.key IN (SELECT value FROM json_each(?))))"
@@ -314,29 +323,61 @@ def resolve_links(
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (ALL_LINKS,)).fetchone()
     which = "TRUE" if anew else _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
     values = (encode(others.keys() if others else ()),) if everything and not anew else ()
-    rows = cast(
-        "list[tuple[int, int, int, str, str, int | None, str | None]]",
-        connection.execute(sql(_TO_RESOLVE, which), values).fetchall(),
-    )
-    lookup = CatalogueLookup(connection, store, others)
-    if len(rows) > LINK_THRESHOLD:
-        lookup.read_all_names()
-    changes: list[tuple[int | None, str | None, int, int, int]] = []
-    found: dict[_Means, tuple[int | None, str | None]] = {}
-    for source, ordinal, side, path, stored, target, attachment in rows:
-        link, address = link_from(stored, side), Address(path)
-        means = _means(link, address, lookup.sites)
-        if means not in found:
-            found[means] = _columns(resolve(link, address, lookup, collection=store.name))
-        now = found[means]
-        if now != (target, attachment):
-            changes.append((*now, source, ordinal, side))
-    connection.executemany(
-        "UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ? AND side = ?", changes
-    )
-    pairs = {(store.name, source, ordinal) for _, _, source, ordinal, side in changes if side}
-    connection.executemany(_SET_READERS, sorted(pairs))
+    resolver = _Resolver(connection, CatalogueLookup(connection, store, others), store.name)
+    if anew or everything:
+        resolver.resolve_in_groups(which, values)
+    else:  # few links, which SQLite finds by their keys
+        resolver.resolve(connection.execute(sql(_TO_RESOLVE, which)).fetchall())
     connection.execute("DELETE FROM unsettled")
+
+
+class _Resolver:
+    """Resolves stored links.
+
+    Args:
+        connection: The catalogue, inside a write transaction.
+        lookup: The names of all documents.
+        collection: Name of the collection.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, collection: str) -> None:
+        self._connection = connection
+        self._lookup = lookup
+        self._collection = collection
+        self._found: dict[_Means, tuple[int | None, str | None]] = {}
+
+    def resolve_in_groups(self, which: str, values: Sequence[str]) -> None:
+        """Resolve the links for which a condition holds. Memory does not grow with their number."""
+        query = sql(_TO_RESOLVE, "(", which, ")", _NEXT_GROUP)
+        last = (-1, -1, -1)
+        while rows := self._connection.execute(query, (*values, *last, LINKS_AT_ONCE)).fetchall():
+            last = rows[-1][:3]
+            self.resolve(rows)
+
+    def resolve(self, rows: Sequence[_StoredLink]) -> None:
+        """Resolve some links."""
+        links = [(link_from(stored, side), Address(path)) for _, _, side, path, stored, *_ in rows]
+        if len(rows) > LINK_THRESHOLD:
+            self._lookup.read_names({link_key(link.target) for link, _ in links})
+        if len(self._found) > LINKS_AT_ONCE:
+            self._found.clear()
+        changes: list[tuple[int | None, str | None, int, int, int]] = []
+        for (link, address), (source, ordinal, side, *_, target, attachment) in zip(links, rows, strict=True):
+            now = self._target(link, address)
+            if now != (target, attachment):
+                changes.append((*now, source, ordinal, side))
+        self._connection.executemany(
+            "UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ? AND side = ?", changes
+        )
+        pairs = {(self._collection, source, ordinal) for _, _, source, ordinal, side in changes if side}
+        self._connection.executemany(_SET_READERS, sorted(pairs))
+
+    def _target(self, link: Link, address: Address) -> tuple[int | None, str | None]:
+        means = _means(link, address, self._lookup.sites)
+        if means not in self._found:
+            found = resolve(link, address, self._lookup, collection=self._collection)
+            self._found[means] = _columns(found)
+        return self._found[means]
 
 
 def _columns(target: Address | None) -> tuple[int | None, str | None]:

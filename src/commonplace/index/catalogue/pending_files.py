@@ -126,12 +126,19 @@ def mark_batch_done(connection: sqlite3.Connection, paths: Sequence[str], done: 
     connection.executemany("UPDATE pending SET begun = 0 WHERE path = ?", unreached)
 
 
-def pending_paths(connection: sqlite3.Connection) -> list[tuple[str, bool, bool]]:
-    """Every pending path in order, whether a batch with it was begun, and whether the catalogue does not contain it."""
+def pending_count(connection: sqlite3.Connection) -> int:
+    """Number of the pending paths."""
+    return connection.execute("SELECT count(*) FROM pending").fetchone()[0]
+
+
+def begun_paths(connection: sqlite3.Connection, files: int) -> list[tuple[str, bool]]:
+    """The first paths of a begun batch in order, and whether the catalogue does not contain each."""
     rows = connection.execute(
-        "SELECT p.path, p.begun, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path ORDER BY p.path"
+        "SELECT p.path, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path"
+        " WHERE p.begun ORDER BY p.path LIMIT ?",
+        (files,),
     )
-    return [(path, bool(begun), bool(unknown)) for path, begun, unknown in rows]
+    return [(path, bool(unknown)) for path, unknown in rows]
 
 
 def settled_stat(stat: FileStat) -> FileStat:

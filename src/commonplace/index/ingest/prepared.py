@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.records import build_record
 from commonplace.index.catalogue.document_rows import DocumentColumns, columns_of
 from commonplace.index.fulltext.document_text import DocumentText, document_text
-from commonplace.index.stored_links import DocumentLinks, links_of
+from commonplace.index.stored.link_rows import DocumentLinks, links_of
 
 
 class FileToParse(NamedTuple):

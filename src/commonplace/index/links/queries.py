@@ -15,7 +15,7 @@ from commonplace.domain.query import Record, ResolvedLink
 from commonplace.index.catalogue.database import sql
 from commonplace.index.catalogue.document_rows import document_key, encode, records_where
 from commonplace.index.catalogue.links import CatalogueLookup
-from commonplace.index.stored_links import link_from
+from commonplace.index.stored.link_rows import link_from
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,3 +35,20 @@ def test_pages_that_come_and_go_while_all_paths_are_in_memory_are_linked_as_they
     made.index.sync()
     targets = {page: [str(one.target) for one in made.index.links_from(Address(page))] for page in ("a.md", "e.md")}
     assert targets == {"a.md": ["d.md", "None", "c.md"], "e.md": ["c.md", "None"]}
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 20_000])
+@pytest.mark.parametrize("threshold", [0, 1000])
+def test_links_are_resolved_in_groups_of_any_size(
+    base: MakeBase, monkeypatch: pytest.MonkeyPatch, at_once: int, threshold: int
+) -> None:
+    monkeypatch.setattr(links, "LINKS_AT_ONCE", at_once)
+    monkeypatch.setattr(links, "LINK_THRESHOLD", threshold)
+    texts = {
+        f"n{number}/p{number}.md": f"[[p{(number + 1) % 7}]] [[none]] [[label|p0]] ![[i.png]]" for number in range(7)
+    }
+    made = base({**texts, "deep/i.png": b"1"})
+    for number in range(7):
+        found = [str(one.target) for one in made.index.links_from(Address(f"n{number}/p{number}.md"))]
+        following = (number + 1) % 7
+        assert found == [f"n{following}/p{following}.md", "None", "n0/p0.md", "deep/i.png"]

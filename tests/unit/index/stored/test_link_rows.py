@@ -8,7 +8,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.links import NamedDocument
-from commonplace.index.stored_links import LinkSides, link_from, links_of
+from commonplace.index.stored.link_rows import LinkSides, link_from, links_of
 
 TEXT = """---
 links:
