@@ -50,13 +50,18 @@ Parse = Callable[[Iterable[LoadedFile]], Iterator[Parsed]]
 
 
 @contextmanager
-def parsing(files: int) -> Generator[Parse]:
-    """The cheapest way to parse a number of files, for the duration of a `with` block."""
-    workers = min(usable_cores() - 1, MAX_WORKERS)
+def parsing(files: int, cores: int | None = None) -> Generator[Parse]:
+    """The fastest way to parse a number of files, for the duration of a `with` block.
+
+    Args:
+        files: Number of files.
+        cores: Number of processor cores; None for those that this process may use.
+    """
+    workers = min((cores or usable_cores()) - 1, MAX_WORKERS)
     if files < MIN_FILES or workers < 1 or not sys.executable:
         yield parse_here
         return
-    pool = _Pool(workers)
+    pool = ParsePool(workers)
     try:
         yield pool.parse
     finally:
@@ -74,14 +79,19 @@ def parse_here(files: Iterable[LoadedFile]) -> Iterator[Parsed]:
         yield loaded, prepare(loaded.file)
 
 
-class _Pool:
-    """Processes that parse, each used by one thread of this process at a time."""
+class ParsePool:
+    """Processes that parse, each used by one thread of this process at a time.
 
-    def __init__(self, workers: int) -> None:
+    Args:
+        workers: Number of processes.
+        executable: The Python that they run.
+    """
+
+    def __init__(self, workers: int, executable: str = sys.executable) -> None:
         self._ahead = workers * CHUNKS_AHEAD
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="parse")
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
-        self._workers = [_Worker() for _ in range(workers)]
+        self._workers = [_Worker(executable) for _ in range(workers)]
         for worker in self._workers:
             self._idle.put(worker)
 
@@ -130,11 +140,11 @@ def _chunks(files: Iterable[LoadedFile]) -> Iterator[Sequence[LoadedFile]]:
 class _Worker:
     """One process. If it fails, its files are parsed in this process from then on."""
 
-    def __init__(self) -> None:
+    def __init__(self, executable: str) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         try:
             # -P: the current folder, which may be anyone's, is not searched for modules.
-            command = [sys.executable, "-P", "-m", WORKER]
+            command = [executable, "-P", "-m", WORKER]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - a module of this program
             write_frame(cast("IO[bytes]", self._process.stdin), list(further_names()))
         except OSError as error:

@@ -11,17 +11,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.changes import FileStat
-from commonplace.index.ingest import parse_pool
-from commonplace.index.ingest.parse_pool import CHUNK_FILES, MIN_FILES, Parsed, parse_here, parsing
+from commonplace.index.ingest.parse_pool import CHUNK_FILES, MIN_FILES, Parsed, ParsePool, parse_here, parsing
 from commonplace.index.ingest.prepared import FileToParse
 from commonplace.index.ingest.transaction import LoadedFile
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="lists this process's children in /proc")
-
-
-@pytest.fixture(autouse=True)
-def cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_pool, "usable_cores", lambda: 3)
+CORES = 3
+"""With which two processes parse."""
 
 
 def files() -> Iterator[LoadedFile]:
@@ -37,7 +33,7 @@ def children() -> set[int]:
 
 
 def test_several_processes_parse_as_this_one_does_and_in_order() -> None:
-    with parsing(MIN_FILES) as parse:
+    with parsing(MIN_FILES, CORES) as parse:
         assert list(parse(files())) == list(parse_here(files()))
         assert list(parse(files())) == list(parse_here(files())), "a pool serves every batch"
 
@@ -45,11 +41,11 @@ def test_several_processes_parse_as_this_one_does_and_in_order() -> None:
 @LINUX
 def test_processes_end_with_the_batch_and_few_files_start_none() -> None:
     before = children()
-    with parsing(MIN_FILES) as parse:
+    with parsing(MIN_FILES, CORES) as parse:
         assert len(children() - before) == 2
         next(iter(parse(files())))
     assert children() == before
-    with parsing(MIN_FILES - 1) as parse:
+    with parsing(MIN_FILES - 1, CORES) as parse:
         assert children() == before
         assert parse is parse_here
 
@@ -58,7 +54,7 @@ def test_processes_end_with_the_batch_and_few_files_start_none() -> None:
 def test_a_process_that_is_killed_leaves_no_file_unparsed(caplog: pytest.LogCaptureFixture) -> None:
     before = children()
     parsed: list[Parsed] = []
-    with parsing(MIN_FILES) as parse:
+    with parsing(MIN_FILES, CORES) as parse:
         for one in parse(files()):
             if not parsed:
                 os.kill(min(children() - before), signal.SIGKILL)
@@ -67,16 +63,13 @@ def test_a_process_that_is_killed_leaves_no_file_unparsed(caplog: pytest.LogCapt
     assert "a process that parses files failed" in caplog.text
 
 
-def test_without_its_processes_this_one_parses(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with parsing(MIN_FILES) as parse:
-        assert list(parse(files())) == list(parse_here(files()))
+def test_without_its_processes_this_one_parses(caplog: pytest.LogCaptureFixture) -> None:
+    pool = ParsePool(2, "/nowhere/python")
+    assert list(pool.parse(files())) == list(parse_here(files()))
+    pool.close()
     assert "FileNotFoundError" in caplog.text
 
 
-def test_one_core_parses_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_pool, "usable_cores", lambda: 1)
-    with parsing(10 * MIN_FILES) as parse:
+def test_one_core_parses_alone() -> None:
+    with parsing(10 * MIN_FILES, cores=1) as parse:
         assert parse is parse_here
