@@ -19,6 +19,8 @@ from benchmarks.trees import Tree
 
 TIMEOUT = 120.0
 """Seconds for the first index and for any one answer."""
+IDLE_SECONDS = 5.0
+"""Seconds without a request after which the connection is not used again: the server closes idle ones."""
 REVISION = "2026-07-28"
 """Of MCP."""
 CLIENT = "benchmark"
@@ -65,6 +67,7 @@ class HttpServer:
             raise RuntimeError("the server ended before it served")
         self.port = int(line.rpartition(":")[2])
         self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        self._used = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +132,9 @@ class HttpServer:
         return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
     def _asked(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> dict[str, Any]:
+        if time.monotonic() - self._used > IDLE_SECONDS:
+            self._connection.close()  # the next request opens another one
+        self._used = time.monotonic()
         self._connection.request(method, path, body, dict(headers))
         response = self._connection.getresponse()
         content = response.read()
