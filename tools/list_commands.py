@@ -93,7 +93,7 @@ def _nothing(*_: object) -> None:
 def _parsed() -> list[tuple[str, Parameter]]:
     """Every command as the parser knows it; what the commands work with is not needed."""
     lent = cast("Callable[..., Any]", _nothing)
-    parts = CliDependencies(*[lent] * 9, toolset_commands=toolset_commands)
+    parts = CliDependencies(*[lent] * 10, toolset_commands=toolset_commands)
     return list(parsed_commands(parts).items())
 
 

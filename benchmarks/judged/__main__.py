@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks.judged.answers import answered
+from benchmarks.judged.clustered import compared, opened_cluster
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
 from benchmarks.judged.noise import noise_url
 from benchmarks.judged.queries import TypedQueries
@@ -53,7 +54,7 @@ class Run:
     @contextmanager
     def opened(self, root: Path, folders: Sequence[Path]) -> Generator[Sequence[Collection]]:
         """Folders as a server opens them, with cache and state below `root`, indexed and embedded."""
-        application = Application(folders, self._settings(root))
+        application = Application(folders, self.settings(root))
         try:
             application.sync()
             collections = application.services.collections.members
@@ -63,7 +64,8 @@ class Run:
         finally:
             application.close()
 
-    def _settings(self, root: Path) -> Settings:
+    def settings(self, root: Path) -> Settings:
+        """The settings of the environment, with cache and state below a folder."""
         usual = load_settings()
         kept = replace(usual, cache_dir=root / "cache", state_dir=root / "state", model_dir=usual.model_dir)
         return replace(kept, embedding_url=self.noise, embedding_model="noise") if self.noise else kept
@@ -129,6 +131,7 @@ def main() -> int:
         "noise": lambda: _print_noise(run, names),
         "evidence": lambda: _print_evidence(run, names),
         "answers": lambda: _print_answers(run, names),
+        "cluster": lambda: _print_compared(run, names, given.every),
         "typed": lambda: _print_typed(replace(run, modes=tuple(given.typed or ["keyword"]))),
     }
     for part in given.part or parts:
@@ -143,7 +146,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("ranking", "baselines", "noise", "evidence", "answers", "typed"),
+        choices=("ranking", "baselines", "noise", "evidence", "answers", "cluster", "typed"),
         help="may be repeated; all of them without",
     )
     parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each set, or all")
@@ -153,6 +156,7 @@ def _arguments() -> argparse.Namespace:
         choices=SEARCH_MODES,
         help="mode of the questions as typed; others than keyword embed long",
     )
+    parser.add_argument("--every", type=int, default=1, help="part cluster: every how many-th question is asked")
     parser.add_argument("--folder", type=Path, default=SETS, help="where the sets are")
     return parser.parse_args()
 
@@ -200,6 +204,22 @@ def embed_folder(folder: Path) -> None:
         embed(application.services.collections.members)
     finally:
         application.close()
+
+
+def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
+    """Both engines; nothing without OpenSearch."""
+    with opened_cluster() as cluster:
+        print("\n| set | questions | own index, nDCG@10 | cluster, nDCG@10 | equal answers |\n|---|---|---|---|---|")
+        for name in names:
+            judged, root = run.judged(name), KEPT / name
+            ids = write_vault(judged.documents, root / "vault")
+            with run.opened(root, [root / "vault"]) as (collection,):
+                named = replace(collection, name=name)
+                for one in compared(cluster, named, run.settings(root), judged.questions[::every], ids):
+                    print(
+                        f"| {one.name} | {one.questions} | {one.own:.4f} | {one.cluster:.4f} | {one.equal} |",
+                        flush=True,
+                    )
 
 
 def _print_typed(run: Run) -> None:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from commonplace.background_sync import retry_until, watch_and_sync
@@ -26,17 +26,18 @@ from commonplace.settings import Settings
 from commonplace.settings.folders import in_git, is_folder
 
 if TYPE_CHECKING:
+    from commonplace.domain.cluster.shared_index import SharedBase
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
-    from commonplace.domain.semantic.ports import Reranker
+    from commonplace.domain.semantic.ports import Reranker, SemanticIndex
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
     from commonplace.index.process.queue import OtherProcesses
-    from commonplace.index.shared.opensearch.cluster import SearchCluster
     from commonplace.plugins.loader import Plugins
     from commonplace.replication import Follower
     from commonplace.services.cluster.tailer import Tailer
     from commonplace.services.extensions import Extensions
+    from commonplace.shared_engine import SharedEngine
 
 log = logging.getLogger(__name__)
 
@@ -178,9 +179,20 @@ class Application:
         if past is not None:
             self._closing.callback(past.close)
         index.listen(partial(self.services.change_feed.publish, name))
-        meaning = self._embedding and self._embedding.of(index, self._settings.cache_dir / store.identity)
-        searched = index if follower is None else self._shared(name, folder, follower, index)
+        searched: Index = index
+        base = self._cluster.base(name, follower) if self._cluster and follower else None
+        if self._cluster and base and follower:
+            searched, self._tailers[folder] = self._cluster.searched(base, follower, index)
+        meaning = self._meaning(index, store, base)
         return Collection(name, store, searched, extensions, meaning, past, follower, reranker=self._reranker)
+
+    def _meaning(self, index: LocalIndex, store: Store, base: SharedBase | None) -> SemanticIndex | None:
+        """The semantic index of a collection; None if search by meaning is switched off."""
+        if self._embedding is None:
+            return None
+        if base and base.meaning and self._cluster:
+            return self._embedding.shared(self._cluster.vectors, base)
+        return self._embedding.of(index, self._settings.cache_dir / store.identity)
 
     @cached_property
     def _reranker(self) -> Reranker | None:
@@ -189,34 +201,14 @@ class Application:
 
         return open_reranker(settings.rerank_url, settings.rerank_model or "", settings.rerank_key or "")
 
-    def _shared(self, name: str, folder: Path, follower: Follower, index: LocalIndex) -> Index:
-        """A replica's index whose searches go to the search cluster; the index itself without a cluster."""
-        if self._cluster is None:
-            return index
-        from commonplace.domain.cluster.shared_index import SharedBase
-        from commonplace.services.cluster.shared_search import SharedSearch
-        from commonplace.services.cluster.tailer import Tailer
-
-        base = SharedBase(name, follower.clone.source.key)
-        tailer = Tailer(base, follower.clone, index, self._cluster.reader, self._cluster.writer)
-        self._tailers[folder] = tailer
-        return cast("Index", SharedSearch(index, self._cluster.reader, tailer))
-
     @cached_property
-    def _cluster(self) -> SearchCluster | None:
+    def _cluster(self) -> SharedEngine | None:
         """The search cluster; None if none is set."""
-        settings = self._settings
-        if not settings.engine_url:
+        if not self._settings.engine_url:
             return None
-        from commonplace.index import open_cluster
+        from commonplace.shared_engine import SharedEngine
 
-        cluster = open_cluster(
-            settings.engine_url,
-            settings.engine_prefix,
-            settings.engine_user or "",
-            settings.engine_password or "",
-            settings.engine_ca,
-        )
+        cluster = SharedEngine(self._settings)
         self._closing.callback(cluster.close)
         return cluster
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = (
     False  # equivalent for type checkers; importing `typing` would take a third of the time of shell completion
 )
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from commonplace.faces.cli.session import AddedCommand, HttpOptions
@@ -66,6 +66,7 @@ def _run(arguments: Sequence[str]) -> int:
         serve_http=partial(_host, arguments),
         serve_editor=_serve_editor,
         install_model=install_model,
+        run_embed_worker=_embed_for_cluster,
         git_command=git_command,
         diagnose=diagnose,
         check_bundle=_check_bundle,
@@ -111,6 +112,14 @@ def _serve(settings: Settings) -> None:
 
     _serve_until_gone(settings)
     end_abandoned_calls()
+
+
+def _embed_for_cluster(settings: Settings, names: Sequence[str], once: bool, tell: Callable[[str], None]) -> int:
+    """Embed what lacks vectors in the search cluster; see `shared_engine.run_worker`."""
+    from commonplace.bootstrap import open_embedding
+    from commonplace.shared_engine import run_worker
+
+    return run_worker(settings, open_embedding(settings), names, once, tell)
 
 
 def _serve_editor(settings: Settings) -> None:

@@ -128,14 +128,6 @@ def test_orders_and_pages_of_results_are_those_of_a_servers_own_index(
         assert engine.paths(read, "backup", **options) == paths_of(offset, limit)
 
 
-def test_facets_count_the_pages_of_a_filter(engine: Engine, read: SharedBase) -> None:
-    facets = engine.reader.facets(read, Filter())
-    assert facets.tags == (("guide", 1), ("ops", 1), ("ops/linux", 1))
-    assert facets.types == (("Guide", 1), ("note", 1))
-    within = engine.reader.facets(read, Filter(prefix="notes/"))
-    assert (within.tags, within.types) == ((("ops", 1),), (("note", 1),))
-
-
 def test_a_page_is_replaced_with_all_its_sections(engine: Engine, base: SharedBase) -> None:
     engine.put(base, {"setup.md": "# Setup\n\nOnly this.\n"}, 2)
     assert "setup.md" not in engine.paths(base, "restore")
@@ -175,7 +167,7 @@ def test_a_base_knows_nothing_of_another(engine: Engine, base: SharedBase) -> No
     assert [hit.score for hit in after.hits] == [hit.score for hit in before.hits]
     assert engine.paths(base, "secret3") == []
     assert engine.search(base, "secr", prefix=True).total == 0
-    assert "x" not in dict(engine.reader.facets(base, Filter()).tags)
+    assert engine.search(base, "restore", filter=Filter(tags=("x",))).total == 0
     both = engine.reader.search([other, base], SearchQuery(text="restore")).results
     assert list(both) == [other, base]
     assert both[other].total == 30

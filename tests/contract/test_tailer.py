@@ -14,6 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.cluster.shared_index import LinkLabels, SharedBase, no_labels
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.similarity import QuestionVector
 from commonplace.index import open_index
 from commonplace.index.local import LocalIndex
 from commonplace.services.cluster.shared_search import OWN_ANSWER, PARTIAL, SharedSearch
@@ -227,11 +228,17 @@ class Failing:
         self._partial = partial
         self.asked = 0
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> object:
+    def search(
+        self,
+        bases: Sequence[SharedBase],
+        query: SearchQuery,
+        labels: LinkLabels = no_labels,
+        question: QuestionVector | None = None,
+    ) -> object:
         self.asked += 1
         if not self._partial:
             raise UnavailableError("The search cluster does not answer.", kind="engine", hint="Wait.")
-        found = self._engine.reader.search(bases, query, labels)
+        found = self._engine.reader.search(bases, query, labels, question)
         return type(found)(found.results, frozenset(bases))
 
 

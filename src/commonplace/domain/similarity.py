@@ -36,6 +36,18 @@ class Background:
         return self.median + self.deviation
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionVector:
+    """A query as a vector, to be compared with the vectors that a shared engine has."""
+
+    values: tuple[int, ...]
+    """Integers from -127 to 127; only their direction counts."""
+    model: str
+    """Digest of the model. Vectors of different models are never compared."""
+    understood: float
+    """The share of the query, 0 to 1, that the model has tokens for."""
+
+
 class SimilarityScores(Protocol):
     """Similarities of documents to one query."""
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.domain.ports import Index
 from commonplace.embed.background import BackgroundEmbedder
 from commonplace.embed.local import SERVING_SECONDS, LocalSemanticIndex
 from commonplace.embed.models import Model, ModelChoice
+
+if TYPE_CHECKING:
+    from commonplace.domain.cluster.shared_index import SharedBase
+    from commonplace.domain.cluster.shared_vectors import EmbeddingWork, SharedVectors
+    from commonplace.embed.shared import SharedSemanticIndex
+    from commonplace.embed.worker import EmbeddingWorker
 
 
 class EmbeddingService:
@@ -35,6 +43,29 @@ class EmbeddingService:
             _serving(meaning)
         self._meanings.append(meaning)
         return meaning
+
+    def shared(self, vectors: SharedVectors, base: SharedBase) -> SharedSemanticIndex:
+        """Create the semantic index of a collection whose vectors a shared engine has.
+
+        Args:
+            vectors: The engine.
+            base: The collection in it.
+        """
+        from commonplace.embed.shared import SharedSemanticIndex
+
+        return SharedSemanticIndex(self.model, vectors, base)
+
+    def worker(self, work: EmbeddingWork, stop: threading.Event, names: Collection[str]) -> EmbeddingWorker:
+        """Create a worker that embeds for a shared engine.
+
+        Args:
+            work: The engine.
+            stop: Ends the work.
+            names: Names of the bases to embed; empty for all.
+        """
+        from commonplace.embed.worker import EmbeddingWorker
+
+        return EmbeddingWorker(self.model, work, stop, names)
 
     def serve(self, wait: Callable[[], None] = lambda: None) -> None:
         """Start embedding in the background; searches no longer wait for the model to be loaded.

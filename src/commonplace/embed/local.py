@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Index, Progress
+from commonplace.domain.query import Filter
 from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, NearDocument
 from commonplace.embed.models import Model, missing_model
 from commonplace.embed.vector_store import VectorStore
@@ -50,19 +51,19 @@ class LocalSemanticIndex:
         self._warming = threading.Lock()
         self._warm = threading.Event()
 
-    def similar(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments | None:
+    def similar(self, text: str, filter_: Filter, limit: int) -> NearestDocuments | None:
         """Similarities of documents to a query; None if search has to fall back to words."""
         if self._model.missing or self._model.is_backing_off or not self._vectors.may_exist:
             return None
         try:
-            question = self._vector_query(text, within, self.patience)
+            question = self._vector_query(text, self._within(filter_), self.patience)
             return None if question is None else NearestDocuments(question, limit, self._model.understood(text))
         except KnowledgeError:
             return None  # the error was recorded and is part of the status
 
-    def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> NearestDocuments:
+    def nearest(self, text: str, filter_: Filter, limit: int) -> NearestDocuments:
         """Similarities of documents to a query."""
-        question = self._require_query(text, within)
+        question = self._require_query(text, self._within(filter_))
         return NearestDocuments(question, limit, self._model.understood(text))
 
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
@@ -151,6 +152,10 @@ class LocalSemanticIndex:
     def close(self) -> None:
         """Release the file."""
         self._vectors.close()
+
+    def _within(self, filter_: Filter) -> AbstractSet[str] | None:
+        """Paths of the documents that match a filter; None for all documents."""
+        return None if filter_ == Filter() else {address.path for address in self.index.revisions(filter_)}
 
     def _require_query(self, text: str, within: AbstractSet[str] | None) -> VectorQuery:
         if reason := self._model.missing:

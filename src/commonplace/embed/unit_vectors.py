@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+MAX_INTEGER = 127
+
 if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
@@ -15,3 +17,15 @@ def normalized(vectors: Vectors) -> Vectors:
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)  # squares leave the range of float32
     usable = np.isfinite(lengths) & (lengths > 0)
     return np.where(usable, vectors / np.where(usable, lengths, 1), 0).astype(np.float32)
+
+
+def as_integers(vector: Vectors) -> tuple[int, ...] | None:
+    """A vector in integers from -127 to 127, of nearly the same direction; None for zeros.
+
+    Args:
+        vector: Float32 of shape (dimension,).
+    """
+    greatest = float(np.abs(vector).max(initial=0.0))
+    if not greatest:
+        return None
+    return tuple(np.rint(vector * (MAX_INTEGER / greatest)).astype(np.int64).tolist())

@@ -12,6 +12,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.semantic.ports import Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
+from commonplace.services.cluster.shared_search import search_together
 from commonplace.services.collections import Collection
 from commonplace.services.listing import in_order
 
@@ -159,7 +160,8 @@ def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
 ) -> list[tuple[Collection, SearchResult]]:
     asked = _with_meaning(collections, query, mode)
-    return [(collection, collection.index.search(one)) for collection, one in zip(collections, asked, strict=True)]
+    found = search_together([(collection.index, one) for collection, one in zip(collections, asked, strict=True)])
+    return list(zip(collections, found, strict=True))
 
 
 def _phrases_notice(count: int, *, found: bool) -> str:
@@ -229,7 +231,7 @@ def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: S
         return [replace(query, similarity=_nearest(one, query), words=False) for one in collections]
     asked = [replace(query, similarity=_near(collection, query)) for collection in collections]
     if len(asked) > 1 and any(one.similarity for one in asked):
-        scale = max(map(_best_score, collections, [query] * len(asked)))
+        scale = _best_score(collections, query)
         return [replace(one, scale=scale) for one in asked]
     return asked
 
@@ -237,22 +239,19 @@ def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: S
 def _near(collection: Collection, query: SearchQuery) -> SimilarityScores | None:
     if collection.semantic_index is None:
         return None
-    return collection.semantic_index.similar(query.text, _within(collection, query.filter), MAX_NEAREST_DOCUMENTS)
+    return collection.semantic_index.similar(query.text, query.filter, MAX_NEAREST_DOCUMENTS)
 
 
 def _nearest(collection: Collection, query: SearchQuery) -> SimilarityScores:
     if collection.semantic_index is None:
         raise semantic_search_off()
     return collection.semantic_index.nearest(
-        query.text, _within(collection, query.filter), max(MAX_NEAREST_DOCUMENTS, query.offset + query.limit)
+        query.text, query.filter, max(MAX_NEAREST_DOCUMENTS, query.offset + query.limit)
     )
 
 
-def _within(collection: Collection, filter_: Filter) -> frozenset[str] | None:
-    return None if filter_ == Filter() else frozenset(address.path for address in collection.index.revisions(filter_))
-
-
-def _best_score(collection: Collection, query: SearchQuery) -> float:
+def _best_score(collections: Sequence[Collection], query: SearchQuery) -> float:
     """The best score by words, so that scores of several collections can be compared."""
-    hits = collection.index.search(replace(query, offset=0, limit=1, sections=0)).hits
-    return hits[0].score if hits else 0.0
+    asked = replace(query, offset=0, limit=1, sections=0)
+    results = search_together([(collection.index, asked) for collection in collections])
+    return max((result.hits[0].score for result in results if result.hits), default=0.0)

@@ -83,6 +83,13 @@ class Settings:
     engine_password: Annotated[str | None, Doc("Password of that user.", secret=True)] = None
     engine_ca: Annotated[Path | None, Doc("File (PEM) of the authority that signed the cluster's certificates.")] = None
     engine_prefix: Annotated[str, Doc("Beginning of the names of all indexes in the search cluster.")] = "commonplace"
+    engine_vectors: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Collections that are searched by meaning in the search cluster; `*` for all. `embed-worker` embeds them.",
+            default="none",
+        ),
+    ] = ()
     workers: Annotated[int, Doc("Number of processes in which `serve` answers; 0 for one for each core.")] = 1
     drain: Annotated[int, Doc("How long `serve` goes on after the signal to end.", unit="seconds")] = 0
     webhook_secret: Annotated[str | None, Doc("Secret of webhooks of Git hosts at `/hooks/git`.", secret=True)] = None

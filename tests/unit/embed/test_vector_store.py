@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
 from commonplace.domain.query import Filter
 from commonplace.embed import EmbeddingService, ModelChoice
@@ -28,7 +29,8 @@ PAGES = {
 
 
 def nearest(meaning: LocalSemanticIndex, text: str, within: set[str] | None = None) -> list[str]:
-    return [near.path for near in meaning.nearest(text, within, 10).best]
+    chosen = Filter() if within is None else Filter(among=tuple(map(Address, within)))
+    return [near.path for near in meaning.nearest(text, chosen, 10).best]
 
 
 def opened(base: Indexed, server: EmbeddingServer, model: str = "words") -> LocalSemanticIndex:
@@ -115,7 +117,7 @@ def test_a_model_that_changes_is_never_mixed_with_another(embedded_case: Make, s
     meaning.embed()
     other = opened(base, server, "letters")
     assert other.status().documents == 0
-    assert other.similar("restore the database", None, 5) is None
+    assert other.similar("restore the database", Filter(), 5) is None
     other.embed()
     assert other.status().documents == 3
     assert len(list((base.cache / "vectors").glob("*.sqlite3"))) == 2
@@ -183,7 +185,7 @@ def test_vectors_of_no_numbers_are_near_to_nothing(embedded_case: Make, server: 
     base.index.sync()
     meaning.embed()
     assert nearest(meaning, "hemp and nylon")[0] == "new.md"
-    assert {near.similarity for near in meaning.nearest("hemp", None, 10).best if near.path != "new.md"} <= {0.0}
+    assert {near.similarity for near in meaning.nearest("hemp", Filter(), 10).best if near.path != "new.md"} <= {0.0}
 
 
 def test_an_answer_of_another_dimension_is_refused_and_said(embedded_case: Make, server: EmbeddingServer) -> None:
@@ -197,7 +199,7 @@ def test_an_answer_of_another_dimension_is_refused_and_said(embedded_case: Make,
     state = meaning.status()
     assert state.status == "failing"
     assert "32 dimensions" in state.reason
-    assert meaning.similar("something new", None, 5) is None
+    assert meaning.similar("something new", Filter(), 5) is None
 
 
 @pytest.mark.parametrize(("status", "reason"), [(500, "status 500"), (401, "refused with status 401")])
@@ -207,10 +209,10 @@ def test_a_server_that_fails_is_named_and_words_must_do(
     _, meaning = embedded_case(PAGES)
     meaning.embed()
     server.status = status
-    assert meaning.similar("something else", None, 5) is None
+    assert meaning.similar("something else", Filter(), 5) is None
     assert reason in meaning.status().reason
     with pytest.raises(KnowledgeError, match=reason):
-        meaning.nearest("yet something else", None, 5)
+        meaning.nearest("yet something else", Filter(), 5)
 
 
 def test_a_server_that_is_gone_is_named(embedded_case: Make, tmp_path: Path) -> None:
@@ -234,11 +236,11 @@ def test_pages_without_a_word_have_no_vectors_and_wait_for_none(embedded_case: M
 def test_without_a_model_words_must_do_and_meaning_says_what_to_install(tmp_path: Path) -> None:
     with Indexed(tmp_path, PAGES) as base:
         meaning = EmbeddingService(ModelChoice(models=tmp_path / "none")).of(base.index, base.cache)
-        assert meaning.similar("tea", None, 5) is None
+        assert meaning.similar("tea", Filter(), 5) is None
         state = meaning.status()
         assert (state.status, state.reason) == ("missing", "No model is installed. Run: commonplace model install")
         with pytest.raises(UnavailableError, match="No model is installed") as refused:
-            meaning.nearest("tea", None, 5)
+            meaning.nearest("tea", Filter(), 5)
         assert "commonplace model install" in refused.value.hint
 
 

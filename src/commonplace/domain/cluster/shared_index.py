@@ -7,7 +7,7 @@ its own in the engine, so that neither hits nor totals nor the statistics behind
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
@@ -16,11 +16,12 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Revision
     from commonplace.domain.documents import Document
-    from commonplace.domain.query import Filter, Record, SearchQuery, SearchResult
+    from commonplace.domain.query import Record, SearchQuery, SearchResult
+    from commonplace.domain.similarity import QuestionVector
 
 
-LinkLabels: TypeAlias = "Callable[[Address], Collection[tuple[str, str]]]"
-"""Returns label and page of each link `[[label|page]]` of a page, as a reader takes them."""
+LinkLabels: TypeAlias = "Callable[[SharedBase, Address], Collection[tuple[str, str]]]"
+"""Returns label and page of each link `[[label|page]]` of a page of a base, as a reader takes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,13 @@ class SharedBase:
     """Its name, 1 to 100 characters. The same on each server that serves it."""
     source: str
     """A digest of the remote and the branch that it follows, so that two bases of one name are not mixed."""
+    meaning: bool = field(default=False, compare=False)
+    """Whether the engine also gets the chunks of its pages, to which workers add vectors."""
 
 
-def no_labels(address: Address) -> Collection[tuple[str, str]]:
+def no_labels(base: SharedBase, address: Address) -> Collection[tuple[str, str]]:
     """No links that have their label first."""
-    del address
+    del base, address
     return ()
 
 
@@ -67,15 +70,6 @@ class SharedResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Facets:
-    """Values of the pages that match a filter with the number of pages, most frequent first, then by value."""
-
-    tags: tuple[tuple[str, int], ...] = ()
-    types: tuple[tuple[str, int], ...] = ()
-    """Pages without a type are not counted."""
-
-
-@dataclass(frozen=True, slots=True)
 class IndexDifferences:
     """How an engine's index of a base differs from the base."""
 
@@ -98,25 +92,25 @@ class SharedIndexReader(Protocol):
     engine says of other bases is never part of an error.
     """
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> SharedResult:
+    def search(
+        self,
+        bases: Sequence[SharedBase],
+        query: SearchQuery,
+        labels: LinkLabels = no_labels,
+        question: QuestionVector | None = None,
+    ) -> SharedResult:
         """Ranked pages of each base with their best sections.
 
         Args:
             bases: The bases that the caller may see. A base that was dropped, or never published, is an error.
             query: The query; `offset` and `limit` count within each base. Similarities are ignored.
             labels: Returns label and page of a page's links `[[label|page]]`, of which snippets show the label.
+            question: The query as a vector, for a search by meaning or both; bases without vectors of its model are
+                searched by words.
 
         Raises:
             InvalidInputError: the text is blank.
             NotFoundError: kind "engine": a base has no published index.
-        """
-        ...
-
-    def facets(self, base: SharedBase, filter_: Filter, limit: int = 1000) -> Facets:
-        """Tags and types of the pages that match a filter, `limit` of each at most.
-
-        Raises:
-            NotFoundError: as for `search`.
         """
         ...
 

@@ -12,9 +12,12 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 from commonplace.domain.similarity import Background
+
+Key = TypeVar("Key", bound=Hashable)
 
 WEIGHT = 2.0
 """Weight of a similarity that stands out by 1, relative to the best keyword score, if the whole query is understood."""
@@ -63,7 +66,7 @@ def background(similarities: Sequence[float]) -> Background:
     return Background(middle, DEVIATIONS_OF_MAD * spread)
 
 
-def agreement(by_words: Mapping[int, float], near: Mapping[int, float], ordinary: Background) -> float:
+def agreement(by_words: Mapping[Key, float], near: Mapping[Key, float], ordinary: Background) -> float:
     """How far the model agrees that documents with the words are about the query: 0 (as by chance) to 1.
 
     The mean deviation of their similarities from the ordinary one, each by the square of its keyword score, divided by
@@ -85,8 +88,8 @@ def agreement(by_words: Mapping[int, float], near: Mapping[int, float], ordinary
 
 
 def fused(
-    by_words: Mapping[int, float], near: Mapping[int, float], scale: float, weight: float, ordinary: float = 0.0
-) -> dict[int, float]:
+    by_words: Mapping[Key, float], near: Mapping[Key, float], scale: float, weight: float, ordinary: float = 0.0
+) -> dict[Key, float]:
     """Scores of the documents of both rankings, best first.
 
     Args:

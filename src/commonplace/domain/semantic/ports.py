@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from commonplace.domain.ports import Progress
+from commonplace.domain.query import Filter
 from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, SimilarityScores
 
 
@@ -25,17 +25,17 @@ class Reranker(Protocol):
 class SemanticIndex(Protocol):
     """The semantic index of one collection."""
 
-    def similar(self, text: str, within: AbstractSet[str] | None, limit: int) -> SimilarityScores | None:
+    def similar(self, text: str, filter_: Filter, limit: int) -> SimilarityScores | None:
         """Similarities of documents to a query. Returns None at once if no model is available or it does not respond.
 
         Args:
             text: The query.
-            within: Paths of the documents to consider; None for all.
+            filter_: The documents to consider.
             limit: Maximum number of best documents.
         """
         ...
 
-    def nearest(self, text: str, within: AbstractSet[str] | None, limit: int) -> SimilarityScores:
+    def nearest(self, text: str, filter_: Filter, limit: int) -> SimilarityScores:
         """As `similar`, for a search by similarity alone.
 
         Raises:

@@ -42,6 +42,7 @@ OWN_COMMANDS = (
     "index",
     "status",
     "model",
+    "embed-worker",
 )
 """In the order in which the help names them; each is a module of `commands`. Those of toolsets follow."""
 EVERYDAY_COMMANDS = ("find", "new", "open", "mv", "rm", "recent", "tags", "wanted", "orphans")
@@ -76,7 +77,8 @@ def command_modules(added: Mapping[str, str]) -> dict[str, str]:
         added: Those of the toolsets' commands, by name.
     """
     own, last = (
-        {name: f"commonplace.faces.cli.commands.{name}" for name in names} for names in (OWN_COMMANDS, LAST_COMMANDS)
+        {name: f"commonplace.faces.cli.commands.{name.replace('-', '_')}" for name in names}
+        for names in (OWN_COMMANDS, LAST_COMMANDS)
     )
     everyday = {name: f"commonplace.faces.cli.everyday.{name}" for name in EVERYDAY_COMMANDS}
     return {**own, **everyday, **added, **last}

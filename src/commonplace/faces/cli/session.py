@@ -69,6 +69,8 @@ class CliDependencies:
     """Serve folders to an editor until it disconnects."""
     install_model: Callable[[Settings, Path | None, bool, Callable[[str], None]], str]
     """Install the model for searching by meaning, from a file, or anew even where it is; its name."""
+    run_embed_worker: Callable[[Settings, Sequence[str], bool, Callable[[str], None]], int]
+    """Embed for the search cluster the collections of these names, all of them without; the number of chunks."""
     git_command: Callable[[], Diagnostic]
     """What there is to say of the git command."""
     diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]

@@ -156,7 +156,7 @@ class Ranker:
         """The requested page of a fused ranking. Documents without a matching word show their most similar section."""
         page = self._page(meant.scores, seen, total + meant.added, query, scope)
         sections = {
-            key: _blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
+            key: blended(page.sections.get(key, ()), meant.nearest.get(key), query.sections) for key in page.scores
         }
         return replace(page, sections={key: found for key, found in sections.items() if found})
 
@@ -280,7 +280,7 @@ class Ranker:
         }
 
 
-def _blended(
+def blended(
     by_words: Sequence[tuple[int, float]], near: NearDocument | None, count: int
 ) -> Sequence[tuple[int, float]]:
     """The best sections of a document by words and similarity.

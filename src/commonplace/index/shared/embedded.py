@@ -18,7 +18,6 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.cluster.shared_index import (
     BranchPosition,
-    Facets,
     IndexDifferences,
     LinkLabels,
     SharedBase,
@@ -27,7 +26,8 @@ from commonplace.domain.cluster.shared_index import (
     no_labels,
 )
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.query import Filter, ListQuery, SearchQuery, SearchResult
+from commonplace.domain.query import SearchQuery, SearchResult
+from commonplace.domain.similarity import QuestionVector
 from commonplace.index.local import LocalIndex
 from commonplace.index.shared.page_store import PageStore
 
@@ -107,26 +107,20 @@ class EmbeddedReader:
     def __init__(self, bases: EmbeddedBases) -> None:
         self._bases = bases
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> SharedResult:
-        """Ranked pages of each base."""
-        del labels  # it has the links of its own pages
+    def search(
+        self,
+        bases: Sequence[SharedBase],
+        query: SearchQuery,
+        labels: LinkLabels = no_labels,
+        question: QuestionVector | None = None,
+    ) -> SharedResult:
+        """Ranked pages of each base, by words."""
+        del labels, question  # it has the links of its own pages, and no vectors
         results: dict[SharedBase, SearchResult] = {}
         for base in bases:
             with self._bases.used(base) as generation:
                 results[base] = generation.index.search(query)
         return SharedResult(results)
-
-    def facets(self, base: SharedBase, filter_: Filter, limit: int = 1000) -> Facets:
-        """Tags and types of the pages that match a filter."""
-        with self._bases.used(base) as generation:
-            tags = generation.index.tags(filter_)
-            records = generation.index.list(ListQuery(filter=filter_, limit=len(generation.store.pages) or 1)).records
-        types: dict[str, int] = {}
-        for record in records:
-            if record.type:
-                types[record.type] = types.get(record.type, 0) + 1
-        ordered = sorted(types.items(), key=lambda one: (-one[1], one[0]))
-        return Facets(tuple(tags[:limit]), tuple(ordered[:limit]))
 
     def through(self, base: SharedBase) -> BranchPosition | None:
         """Up to where the published index contains the branch."""

@@ -207,9 +207,8 @@ def _reasons(
             continue
         query = SearchQuery(text=asked.text, filter=Filter(among=own), limit=len(own), sections=0)
         words |= {(collection.name, hit.record.address.path) for hit in collection.index.search(query).hits}
-        paths = frozenset(address.path for address in own)
         semantic = collection.semantic_index
-        scores = semantic.similar(asked.text, paths, len(own)) if semantic else None
+        scores = semantic.similar(asked.text, query.filter, len(own)) if semantic else None
         meaning |= {(collection.name, one.path) for one in scores.best} if scores else set()
     return words, meaning
 

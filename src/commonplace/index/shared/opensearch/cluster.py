@@ -6,7 +6,9 @@ import re
 
 from commonplace.domain.errors import ConfigError
 from commonplace.index.shared.opensearch.connection import ClusterAddress, Connection
+from commonplace.index.shared.opensearch.indexes import BaseIndexes
 from commonplace.index.shared.opensearch.reader import ClusterReader
+from commonplace.index.shared.opensearch.vectors.work import ClusterWork
 from commonplace.index.shared.opensearch.writer import ClusterWriter
 
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
@@ -32,7 +34,9 @@ class SearchCluster:
             )
         self._connection = Connection(address)
         self.reader = ClusterReader(self._connection, prefix)
+        self.vectors = self.reader.vectors
         self.writer = ClusterWriter(self._connection, prefix)
+        self.work = ClusterWork(self._connection, BaseIndexes(self._connection, prefix), prefix)
 
     def close(self) -> None:
         """Close all connections."""

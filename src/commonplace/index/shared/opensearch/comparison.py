@@ -21,7 +21,7 @@ def compare(connection: Connection, index: str, expected: Mapping[Address, Revis
     Pages are read in order of their ids, so that changes meanwhile shift nothing; a change that is seen by half is
     reported, and mending it repeats a write.
     """
-    counts = dict(_section_counts(connection, index))
+    counts = dict(page_counts(connection, index, "ordinal"))
     missing: set[Address] = set()
     outdated: set[Address] = set()
     surplus: set[Address] = set()
@@ -91,12 +91,18 @@ def section_ordinals(connection: Connection, index: str, keys: Sequence[str]) ->
         body["search_after"] = hits[-1]["sort"]
 
 
-def _section_counts(connection: Connection, index: str) -> Iterator[tuple[str, int]]:
-    """Key and number of sections of every page that has some."""
+def page_counts(connection: Connection, index: str, part: str) -> Iterator[tuple[str, int]]:
+    """Key of every page that has parts, and their number.
+
+    Args:
+        connection: The cluster.
+        index: The index.
+        part: A field that the documents of parts have.
+    """
     composite: dict[str, Any] = {"size": BATCH, "sources": [{"page": {"terms": {"field": "page"}}}]}
     body = {
         "size": 0,
-        "query": {"exists": {"field": "ordinal"}},
+        "query": {"exists": {"field": part}},
         "aggs": {"pages": {"composite": composite}},
     }
     while True:

@@ -32,7 +32,10 @@ BUSY_PAUSE = 0.5
 """Attempts of a bulk that a busy cluster rejects (429), and seconds before the second one; each pause doubles."""
 FAILED, UNKNOWN, REFUSED, GONE, CONFLICT, BUSY = 300, 401, 403, 404, 409, 429
 """HTTP statuses; from FAILED on a write was not done."""
+BROKEN = 500
+"""Status of an answer that fails without one."""
 BLOCKED = "cluster_block_exception"
+MISSING = "index_not_found_exception"
 _ANSWER = 2
 """Place of the cluster's answer among the arguments of the client's errors."""
 
@@ -190,7 +193,7 @@ def _rejected(
         reason = str(outcome.get("error", {}).get("type", "")) if status >= FAILED else ""
         if status == BUSY and reason != BLOCKED:
             again += actions[at : at + size]
-        elif status >= FAILED and status != CONFLICT and not (status == GONE and kind == "delete"):
+        elif status >= FAILED and status != CONFLICT and not (status == GONE and kind != "index"):
             raise _failed(status, reason)
         at += size
     return again
@@ -207,6 +210,12 @@ def failure_of(error: Exception) -> NotFoundError | UnavailableError:
             0,
         )
     return _failed(_status(error), _reason(error))
+
+
+def failure_in(answer: Answer) -> NotFoundError | UnavailableError:
+    """The error of the domain for one of several answers, which failed for itself."""
+    reason = _type_in(answer)
+    return _failed(int(answer.get("status", GONE if reason == MISSING else BROKEN)), reason)
 
 
 def _failed(status: int, reason: str) -> NotFoundError | UnavailableError:
@@ -244,7 +253,9 @@ def _status(error: Exception) -> int:
 def _reason(error: Exception) -> str:
     """The type of the failure, a word of the engine's own."""
     info: object = error.args[_ANSWER] if len(error.args) > _ANSWER else None
-    if not isinstance(info, dict):
-        return ""
-    found = cast("dict[str, object]", info).get("error")
+    return _type_in(cast("Answer", info)) if isinstance(info, dict) else ""
+
+
+def _type_in(answer: Answer) -> str:
+    found = answer.get("error")
     return str(cast("dict[str, object]", found).get("type", "")) if isinstance(found, dict) else ""

@@ -37,20 +37,20 @@ def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dic
     body, pairs = analyze(text.body), grams(text.body)
     return {
         "page": page_key(record.address.path),
-        "path": _storable(record.address.path),
+        "path": storable(record.address.path),
         "shown": json.dumps(record_to_json(record)),
         "revision": record.revision,
         "first": Outline.of(page.document.sections).first_with_text(),
         "ordinals": [ordinal for ordinal, _ in text.sections],
-        "filter_terms": [_storable(term) for term in text.terms],
-        "tags": [_storable(tag) for tag in record.tags if len(tag) <= MAX_SORTED_CHARS],
-        "kind": _storable(record.type)[:MAX_SORTED_CHARS],
+        "filter_terms": [storable(term) for term in text.terms],
+        "tags": [storable(tag) for tag in record.tags if len(tag) <= MAX_SORTED_CHARS],
+        "kind": storable(record.type)[:MAX_SORTED_CHARS],
         **dict(text.numbers),
         "created_day": day_number(record.created),
         "updated_day": day_number(record.updated),
-        "sort_title": _storable(record.title.casefold())[:MAX_SORTED_CHARS],
-        "sort_type": _storable(fold(record.type))[:MAX_SORTED_CHARS],
-        "sort_date": _storable(record.date)[:MAX_SORTED_CHARS],
+        "sort_title": storable(record.title.casefold())[:MAX_SORTED_CHARS],
+        "sort_type": storable(fold(record.type))[:MAX_SORTED_CHARS],
+        "sort_date": storable(record.date)[:MAX_SORTED_CHARS],
         "sort_created": record.created,
         "sort_updated": record.updated,
         "title": _tokens(analyze(text.title)),
@@ -148,6 +148,6 @@ def _tokens(words: Sequence[str]) -> str:
     return " ".join(map(token, words))
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """A text that is valid Unicode: a file's name may not be. What is shown is stored in full, as escaped JSON."""
     return text.encode("utf-8", "replace").decode()

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from threading import Lock
 
 from commonplace.domain.cluster.shared_index import (
     BranchPosition,
-    Facets,
     LinkLabels,
     SharedBase,
     SharedResult,
     no_labels,
 )
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.query import Filter, SearchQuery, SearchResult
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.similarity import QuestionVector
 from commonplace.index.fulltext.tantivy_index import words_analyzer
-from commonplace.index.shared.opensearch.answers import BaseSearch
 from commonplace.index.shared.opensearch.connection import Connection
 from commonplace.index.shared.opensearch.indexes import BaseIndexes
-from commonplace.index.shared.opensearch.query_dsl import filter_clauses
-from commonplace.index.shared.opensearch.vocabulary import Vocabulary
+from commonplace.index.shared.opensearch.search.answers import BaseSearch
+from commonplace.index.shared.opensearch.search.hybrid import Meaning
+from commonplace.index.shared.opensearch.search.requests import run
+from commonplace.index.shared.opensearch.search.vocabulary import Vocabulary
+from commonplace.index.shared.opensearch.vectors.reader import ClusterVectors
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
 """Seconds between two looks for a position; each pause is half as long again as the one before."""
@@ -38,47 +41,34 @@ class ClusterReader:
     def __init__(self, connection: Connection, prefix: str) -> None:
         self._connection = connection
         self._indexes = BaseIndexes(connection, prefix)
+        self.vectors = ClusterVectors(connection, self._indexes)
         self._analyze = words_analyzer().analyze
         self._vocabularies: dict[str, Vocabulary] = {}
         self._lock = Lock()
 
-    def search(self, bases: Sequence[SharedBase], query: SearchQuery, labels: LinkLabels = no_labels) -> SharedResult:
+    def search(
+        self,
+        bases: Sequence[SharedBase],
+        query: SearchQuery,
+        labels: LinkLabels = no_labels,
+        question: QuestionVector | None = None,
+    ) -> SharedResult:
         """Ranked pages of each base with their best sections."""
         if not query.text.strip():
             raise InvalidInputError(
                 "The search text is empty.", kind="query", hint="Give at least one word to search for."
             )
-        results: dict[SharedBase, SearchResult] = {}
-        partial: set[SharedBase] = set()
-        for base in bases:
-            index = self._published(base)
-            search = BaseSearch(self._connection, index, self._vocabulary(index), self._analyze, labels)
-            results[base] = search.answer(query)
-            if search.partial:
-                partial.add(base)
-        return SharedResult(results, frozenset(partial))
-
-    def facets(self, base: SharedBase, filter_: Filter, limit: int = 1000) -> Facets:
-        """Tags and types of the pages that match a filter."""
-        order = [{"_count": "desc"}, {"_key": "asc"}]
-        body = {
-            "size": 0,
-            "query": {"bool": {"filter": [{"exists": {"field": "path"}}, *filter_clauses(filter_)]}},
-            "aggs": {
-                name: {"terms": {"field": name, "size": limit, "order": order, "exclude": ""}}
-                for name in ("tags", "kind")
-            },
-        }
-        found = self._connection.ask("POST", f"/{self._published(base)}/_search", body)["aggregations"]
-        tags, types = (
-            tuple((str(one["key"]), int(one["doc_count"])) for one in found[name]["buckets"])
-            for name in ("tags", "kind")
-        )
-        return Facets(tags, types)
+        searches = {base: self._search_of(base, labels, question) for base in bases}
+        results = run(self._connection, [search.answer(query) for search in searches.values()])
+        partial = frozenset(base for base, search in searches.items() if search.partial)
+        return SharedResult(dict(zip(searches, results, strict=True)), partial)
 
     def through(self, base: SharedBase) -> BranchPosition | None:
         """Up to where the published index contains the branch."""
-        return self._indexes.through(base)
+        position = self._indexes.through(base)
+        if position is not None:
+            self._vocabulary(self._indexes.alias(base)).note(position)
+        return position
 
     def wait_for(self, base: SharedBase, number: int, timeout: float) -> bool:
         """Wait until `through` is at least `number`, with pauses that grow."""
@@ -104,8 +94,14 @@ class ClusterReader:
                 hint="A server that follows the base makes it within seconds, or it was dropped.",
             ) from error
 
+    def _search_of(self, base: SharedBase, labels: LinkLabels, question: QuestionVector | None) -> BaseSearch:
+        index = self._published(base)
+        vectors = self.vectors.field(base, question.model) if question is not None else None
+        meaning = Meaning(question, vectors) if question is not None and vectors is not None else None
+        return BaseSearch(index, self._vocabulary(index), self._analyze, partial(labels, base), meaning)
+
     def _vocabulary(self, index: str) -> Vocabulary:
         with self._lock:
             if index not in self._vocabularies:
-                self._vocabularies[index] = Vocabulary(self._connection, index, self._analyze)
+                self._vocabularies[index] = Vocabulary(index, self._analyze)
             return self._vocabularies[index]

@@ -16,6 +16,7 @@ from commonplace.index.shared.opensearch.connection import BULK_SECONDS, Connect
 from commonplace.index.shared.opensearch.documents import page_document, section_documents, text_of
 from commonplace.index.shared.opensearch.indexes import BaseIndexes
 from commonplace.index.shared.opensearch.layout import STATE_ID, creation, index_of, page_key
+from commonplace.index.shared.opensearch.vectors.writer import ChunkWriter
 
 BULK_PAGES = 200
 BULK_CHARS = 4_000_000
@@ -37,6 +38,7 @@ class ClusterWriter:
     def __init__(self, connection: Connection, prefix: str) -> None:
         self._connection = connection
         self._indexes = BaseIndexes(connection, prefix)
+        self._chunks = ChunkWriter(connection, self._indexes)
         self._analyze = words_analyzer().analyze
 
     def begin(self, base: SharedBase) -> int:
@@ -71,6 +73,8 @@ class ClusterWriter:
         for group in _grouped(pages):
             before = self._ordinals(index, [page.record.address for page in group])
             self._connection.bulk(index, self._put_lines(group, number, before))
+            if base.meaning:
+                self._chunks.put(base, group)
 
     def remove(
         self, base: SharedBase, addresses: Iterable[Address], number: int, generation: int | None = None
@@ -83,6 +87,8 @@ class ClusterWriter:
             lines = [line for key, ordinals in known.items() for line in _deletions(key, ordinals, number, page=True)]
             if lines:
                 self._connection.bulk(index, lines)
+            if base.meaning:
+                self._chunks.remove(base, group)
 
     def advance(self, base: SharedBase, position: BranchPosition, generation: int | None = None) -> None:
         """Make what was written searchable, then write the position."""
@@ -95,6 +101,7 @@ class ClusterWriter:
         """Delete all generations of a base."""
         for name in self._indexes.generations(base).values():
             self._delete(name)
+        self._chunks.drop(base)
         self._indexes.forget(base)
 
     def verify(
@@ -103,7 +110,12 @@ class ClusterWriter:
         """Compare the index with the pages of a base."""
         index = self._indexes.of(base, generation)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
-        return compare(self._connection, index, expected)
+        found = compare(self._connection, index, expected)
+        if not base.meaning:
+            return found
+        chunks = self._chunks.compare(base, expected)
+        outdated = found.outdated | chunks.outdated
+        return IndexDifferences(found.missing | chunks.missing - outdated, outdated, found.surplus | chunks.surplus)
 
     def _put_lines(self, pages: Iterable[SharedPage], number: int, before: Mapping[str, set[int]]) -> Iterator[Line]:
         for page in pages:

@@ -61,6 +61,12 @@ def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
     return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(parts)]}}
 
 
+def chosen_query(keys: Sequence[str], queries: Sequence[Query]) -> Query:
+    """The query for these pages, as far as they match the queries."""
+    chosen: Query = {"terms": {"page": list(keys)}} if keys else {"match_none": {}}
+    return {"bool": {"filter": [{"exists": {"field": "path"}}, chosen, *queries]}}
+
+
 def filter_clauses(filter_: Filter) -> Iterator[Query]:
     """What a page must match."""
     groups = wanted_terms(filter_)
@@ -82,6 +88,11 @@ def filter_clauses(filter_: Filter) -> Iterator[Query]:
             yield _range(name, day_number(first) or 1, day_number(last) or LAST_DAY)
     if filter_.among is not None:
         yield _any_of(list(_among(filter_.among)) or [{"match_none": {}}])
+
+
+def left_out(filter_: Filter) -> list[Query]:
+    """What a page must match that is none of those that a filter leaves out."""
+    return [{"bool": {"must_not": list(_among(filter_.without))}}] if filter_.without else []
 
 
 def order(sort: SortKey, *, descending: bool) -> list[dict[str, str]]:

@@ -15,20 +15,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from commonplace.domain.cluster.shared_index import BranchPosition
 from commonplace.domain.query_parser import Analyze, ParsedQuery
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.recent_documents import RecentDocuments
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, TermDictionary
-from commonplace.index.shared.opensearch.connection import Connection
 from commonplace.index.shared.opensearch.layout import MAX_TOKEN_CHARS, token
+from commonplace.index.shared.opensearch.search.requests import Search, Statistics, Steps
 
 MAX_ROUNDS = 6
 """Rounds of questions for one query. Three are usual: words, prefixes, corrections."""
 MAX_LISTED = 10_000
 """Terms of one prefix that are listed, in alphabetical order; of more, the rest is not completed or corrected to."""
 CACHED_SECONDS = 30.0
-MAX_CACHED = 20_000
-"""How long frequencies and terms by prefix are kept, and how many of each."""
+"""How long what was learnt is kept once the index has changed. What was absent is asked again at once."""
+MAX_CACHED, MAX_EXPANSIONS = 20_000, 2_000
+"""How many frequencies, how many terms by prefix, and how many expanded queries are kept."""
 _ROUTING = "statistics"
 """Frequencies are those of one shard, always the same."""
 _SPECIAL = re.compile(r"[^\w]")
@@ -41,49 +43,80 @@ class _Known:
 
     documents: int = 0
     since: float = field(default_factory=time.monotonic)
+    may_change: bool = True
+    """Whether the index may have changed since."""
     frequencies: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     prefixes: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
+    expansions: dict[ParsedQuery, ExpandedQuery] = field(default_factory=dict[ParsedQuery, ExpandedQuery])
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is too old, or too much."""
+        if max(len(self.frequencies), len(self.prefixes)) > MAX_CACHED:
+            return True
+        return self.may_change and time.monotonic() - self.since > CACHED_SECONDS
+
+    def present(self, since: float) -> _Known:
+        """What of it existed, for a changed index: more documents make none of it disappear."""
+        return _Known(
+            self.documents,
+            since,
+            frequencies={term: count for term, count in self.frequencies.copy().items() if count},
+            prefixes={prefix: words for prefix, words in self.prefixes.copy().items() if words},
+        )
 
 
 class Vocabulary:
     """The terms of one index. Thread-safe.
 
     Args:
-        connection: The cluster.
         index: Name of the index or alias.
         analyze: The full text's tokenizer.
     """
 
-    def __init__(self, connection: Connection, index: str, analyze: Analyze) -> None:
-        self._connection = connection
+    def __init__(self, index: str, analyze: Analyze) -> None:
         self._index = index
         self._analyze = analyze
         self._lock = threading.Lock()
         self._known = _Known()
+        self._position: BranchPosition | None = None
 
-    def expand(self, question: ParsedQuery) -> ExpandedQuery:
+    def note(self, position: BranchPosition) -> None:
+        """Note up to where the index contains the branch. What was learnt stays valid until that changes."""
+        with self._lock:
+            if position == self._position:
+                return
+            known = self._known
+            self._known = known.present(known.since if known.may_change else time.monotonic())
+            # What is learnt from now on is of this position or a later one, at which it is noted again.
+            self._known.may_change = bool(self._known.frequencies)
+            self._position = position
+
+    def expand(self, question: ParsedQuery) -> Steps[ExpandedQuery]:
         """Every word of a query with its forms."""
         known = self._current()
+        if found := known.expansions.get(question):
+            return found
         for _ in range(MAX_ROUNDS):
             terms = _KnownTerms(known)
             expanded = TermDictionary(terms, _NONE_RECENT, self._analyze).expand(question)
             if not terms.lacking:
+                if len(known.expansions) < MAX_EXPANSIONS:
+                    known.expansions[question] = expanded
                 return expanded
-            self._learn(known, terms)
+            yield from self._learn(known, terms)
         return TermDictionary(_KnownTerms(known), _NONE_RECENT, self._analyze).expand(question)
 
     def _current(self) -> _Known:
         with self._lock:
-            known = self._known
-            full = len(known.frequencies) > MAX_CACHED or len(known.prefixes) > MAX_CACHED
-            if full or time.monotonic() - known.since > CACHED_SECONDS:
-                known = self._known = _Known()
-            return known
+            if self._known.is_over:
+                self._known = _Known(may_change=self._position is None)
+            return self._known
 
-    def _learn(self, known: _Known, terms: _KnownTerms) -> None:
+    def _learn(self, known: _Known, terms: _KnownTerms) -> Steps[None]:
         wanted = set(terms.lacking_frequencies)
         if terms.lacking_prefixes:
-            listed = self._listed(terms.lacking_prefixes)
+            listed = yield from self._listed(terms.lacking_prefixes)
             known.prefixes |= listed
             wanted |= {
                 (name, word)
@@ -93,9 +126,9 @@ class Vocabulary:
             }
         wanted -= known.frequencies.keys()
         if wanted or not known.documents:
-            self._count(known, wanted)
+            yield from self._count(known, wanted)
 
-    def _listed(self, prefixes: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
+    def _listed(self, prefixes: Iterable[tuple[str, str]]) -> Steps[dict[tuple[str, str], list[str]]]:
         found: dict[tuple[str, str], list[str]] = {one: [] for one in prefixes}
         asked = {str(at): one for at, one in enumerate(found) if len(one[1]) <= MAX_TOKEN_CHARS}
         if not asked:
@@ -106,12 +139,12 @@ class Vocabulary:
             for at, (name, prefix) in asked.items()
         }
         body: dict[str, Any] = {"size": 0, "query": {"match_none": {}}, "aggs": aggregations}
-        answer = self._connection.ask("POST", f"/{self._index}/_search", body, request_cache="false")
+        (answer,) = yield [Search(self._index, body)]
         for at, one in asked.items():
             found[one] = [bucket["key"] for bucket in answer["aggregations"][at]["buckets"]]
         return found
 
-    def _count(self, known: _Known, wanted: set[tuple[str, str]]) -> None:
+    def _count(self, known: _Known, wanted: set[tuple[str, str]]) -> Steps[None]:
         fields = {ft.BODY: [""], ft.GRAMS: [""], ft.ACCENTED: [""]}
         for name, word in wanted:
             fields[name].append(token(word))
@@ -124,7 +157,7 @@ class Vocabulary:
             "offsets": False,
             "payloads": False,
         }
-        answer = self._connection.ask("POST", f"/{self._index}/_termvectors", body, routing=_ROUTING)
+        (answer,) = yield [Statistics(self._index, body, _ROUTING)]
         found: dict[str, Any] = answer.get("term_vectors", {})
         for name, word in wanted:
             terms = found.get(name, {}).get("terms", {})

@@ -16,7 +16,7 @@ from commonplace.index.fulltext.recent_documents import RecentDocuments
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, TermDictionary
 from commonplace.index.shared.opensearch.layout import page_key
-from commonplace.index.shared.opensearch.query_dsl import (
+from commonplace.index.shared.opensearch.search.query_dsl import (
     MAX_CLAUSES,
     MAX_TERMS,
     by_score,

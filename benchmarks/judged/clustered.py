@@ -1,0 +1,128 @@
+"""The judged sets by a server's own index and by a search cluster: the same questions, words and vectors."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from benchmarks.judged.sets import DEPTH, Question, scored
+from commonplace.domain.cluster.shared_index import SharedBase
+from commonplace.domain.ports import Index
+from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.similarity import SearchMode
+from commonplace.embed import EmbeddingService, ModelChoice
+from commonplace.index import open_cluster
+from commonplace.services.cluster.shared_search import SharedSearch
+from commonplace.services.cluster.tailer import Tailer
+from commonplace.services.collections import Collection
+from commonplace.services.searches import search
+from commonplace.settings import Settings
+
+if TYPE_CHECKING:
+    from commonplace.index.shared.opensearch.cluster import SearchCluster
+
+TESTS = Path(__file__).resolve().parents[2] / "tests"
+COMMIT = "c" * 40
+MODES: Sequence[SearchMode] = ("keyword", "hybrid")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One set in one mode, by both engines."""
+
+    name: str
+    questions: int
+    own: float
+    """nDCG@10 of a server's own index."""
+    cluster: float
+    """nDCG@10 of the cluster."""
+    equal: int
+    """Questions with the same ten documents in the same order."""
+
+
+@contextmanager
+def opened_cluster() -> Generator[SearchCluster]:
+    """A cluster of one node, as tests start it."""
+    sys.path.append(str(TESTS))
+    from opensearch_cluster.cluster import running  # noqa: PLC0415 - a part of the tests
+
+    with running(1, ("-Xms1g", "-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:ActiveProcessorCount=2")) as nodes:
+        cluster = open_cluster(nodes.urls, "judged")
+        try:
+            yield cluster
+        finally:
+            cluster.close()
+
+
+def compared(
+    cluster: SearchCluster,
+    collection: Collection,
+    settings: Settings,
+    questions: Sequence[Question],
+    ids: dict[str, str],
+) -> Iterator[Compared]:
+    """Both engines on one set, by words and by both.
+
+    Args:
+        cluster: The cluster.
+        collection: The set, indexed and embedded on this machine.
+        settings: What says where the model is.
+        questions: The questions.
+        ids: Ids of the documents by path.
+    """
+    base = SharedBase(collection.name, "judged", meaning=True)
+    tailer = Tailer(base, _OneCommit(), collection.index, cluster.reader, cluster.writer)
+    if not tailer.follow(COMMIT):
+        raise RuntimeError(tailer.problem)
+    embedding = EmbeddingService(ModelChoice(models=settings.model_dir, folder=settings.model))
+    embedding.worker(cluster.work, threading.Event(), [base.name]).run(lambda line: print(line, file=sys.stderr))
+    shared = replace(
+        collection,
+        index=cast("Index", SharedSearch(collection.index, cluster.reader, tailer)),
+        semantic_index=embedding.shared(cluster.vectors, base),
+    )
+    for mode in MODES:
+        own, theirs = (_answers(one, questions, mode, ids) for one in (collection, shared))
+        yield Compared(
+            f"{collection.name} {mode}",
+            len(questions),
+            scored("", questions, own, 0.0).ndcg,
+            scored("", questions, theirs, 0.0).ndcg,
+            sum(one == other for one, other in zip(own, theirs, strict=True)),
+        )
+    embedding.close()
+
+
+def _answers(
+    collection: Collection, questions: Sequence[Question], mode: SearchMode, ids: dict[str, str]
+) -> list[list[str]]:
+    answers: list[list[str]] = []
+    for question in questions:
+        within = Filter(prefix=f"{question.scope}/" if question.scope else "")
+        found = search([collection], SearchQuery(text=question.text, filter=within, limit=DEPTH), mode)
+        if "own index" in found.notice:
+            raise RuntimeError(found.notice)
+        answers.append([ids[one.hit.record.address.path] for one in found.hits])
+    return answers
+
+
+class _OneCommit:
+    """A branch of one commit."""
+
+    def number(self, commit: str) -> int:
+        """1."""
+        del commit
+        return 1
+
+    def has(self, commit: str) -> bool:
+        """Whether it is the commit."""
+        return commit == COMMIT
+
+    def holds(self, tip: str, commit: str) -> bool:
+        """Whether it is the commit."""
+        return tip == commit == COMMIT

@@ -1,0 +1,125 @@
+"""Semantic search in a collection whose vectors a shared engine has: the implementation of `domain.semantic.ports`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import blake2b
+
+from commonplace.domain.cluster.engine_similarity import EngineSimilarity
+from commonplace.domain.cluster.shared_index import SharedBase
+from commonplace.domain.cluster.shared_vectors import SharedVectors
+from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.domain.ports import Progress
+from commonplace.domain.query import Filter
+from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, QuestionVector
+from commonplace.embed.models import Model, missing_model
+
+LOADING_SECONDS = 30.0
+"""Timeout in seconds for loading the model in a semantic search."""
+SERVING_SECONDS = 0.25
+"""The same of a hybrid search, which then falls back to words."""
+WORKER_HINT = "Run: commonplace embed-worker"
+
+
+class SharedSemanticIndex:
+    """The semantic index of one collection in an engine. It embeds queries alone; workers embed the pages.
+
+    Args:
+        model: The model of this process.
+        vectors: The engine.
+        base: The collection in it.
+    """
+
+    def __init__(self, model: Model, vectors: SharedVectors, base: SharedBase) -> None:
+        self._model = model
+        self._vectors = vectors
+        self._base = base
+        self._loading = threading.Lock()
+        self._loaded = threading.Event()
+
+    def similar(self, text: str, filter_: Filter, limit: int) -> EngineSimilarity | None:
+        """Similarities of documents to a query; None if search has to fall back to words."""
+        if self._model.missing or self._model.is_backing_off:
+            return None
+        try:
+            question = self._question(text, SERVING_SECONDS)
+            if question is None or not self._vectors.has(self._base, question.model):
+                return None
+        except KnowledgeError:
+            return None  # a search by words meets the same error of the engine, and says so
+        return EngineSimilarity(self._vectors, self._base, question, filter_, limit)
+
+    def nearest(self, text: str, filter_: Filter, limit: int) -> EngineSimilarity:
+        """Similarities of documents to a query."""
+        return EngineSimilarity(self._vectors, self._base, self._require_question(text), filter_, limit)
+
+    def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
+        """The most similar chunks."""
+        return self._vectors.nearest_chunks(self._base, self._require_question(text), count, each)
+
+    def status(self) -> EmbeddingStatus:
+        """The current status."""
+        if reason := self._model.missing:
+            return EmbeddingStatus(status="missing", reason=reason)
+        try:
+            counts = self._vectors.counts(self._base, model_digest(self._model))
+        except KnowledgeError as error:
+            return EmbeddingStatus(status="failing", model=self._model.name, reason=error.advice)
+        return EmbeddingStatus(
+            status="waiting" if counts.pending else "ready",
+            model=self._model.name,
+            documents=counts.documents,
+            chunks=counts.chunks,
+            pending=counts.pending,
+            reason=self._model.failure,
+        )
+
+    def embed(self, progress: Progress | None = None) -> None:
+        """Refuse: workers embed."""
+        del progress
+        raise UnavailableError(
+            "The vectors of this collection are in the search cluster.", kind="model", hint=WORKER_HINT, retryable=0
+        )
+
+    def catch_up(self, documents: int, seconds: float) -> None:
+        """Do nothing: workers embed."""
+
+    def close(self) -> None:
+        """Do nothing: the engine's owner closes it."""
+
+    def _require_question(self, text: str) -> QuestionVector:
+        if reason := self._model.missing:
+            raise missing_model(reason)
+        question = self._question(text, LOADING_SECONDS)
+        if question is None or not self._vectors.has(self._base, question.model):
+            raise UnavailableError(
+                "No page has been embedded yet.", kind="model", hint=f"{WORKER_HINT}, or search with mode=keyword."
+            )
+        return question
+
+    def _question(self, text: str, patience: float) -> QuestionVector | None:
+        """The query's vector; None while the model is being loaded, or if the text has none."""
+        if not self._loaded.is_set():
+            loading = threading.Thread(target=self._load, name="model", daemon=True)
+            loading.start()
+            loading.join(patience)
+            if not self._loaded.is_set() and not self._model.failure:
+                return None
+        from commonplace.embed.unit_vectors import as_integers
+
+        values = as_integers(self._model.question(text))
+        if values is None:
+            return None
+        return QuestionVector(values, model_digest(self._model), self._model.understood(text))
+
+    def _load(self) -> None:
+        with self._loading, suppress(KnowledgeError):  # the error was recorded and is part of the status
+            self._model.encoder()
+            self._loaded.set()
+
+
+def model_digest(model: Model) -> str:
+    """A digest of a model. Raises as `Model.encoder`."""
+    return blake2b(model.encoder().identity.encode(), digest_size=6).hexdigest()

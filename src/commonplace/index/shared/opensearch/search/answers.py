@@ -1,0 +1,290 @@
+"""Ranked pages of one base: the queries of a search, their fusion, and hits made of stored fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.query import Hit, SearchQuery, SearchResult, SectionHit
+from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, is_title, parse_query
+from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
+from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED
+from commonplace.index.fulltext.ranking import MAX_RERANKED, SECTION_WEIGHT, blended
+from commonplace.index.fulltext.searcher import highlight_terms
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery
+from commonplace.index.shared.opensearch.connection import Answer
+from commonplace.index.shared.opensearch.documents import ShownSection, shown_section
+from commonplace.index.shared.opensearch.search.hybrid import FusedPages, Meaning, fuse_pages, pages_by_meaning
+from commonplace.index.shared.opensearch.search.pages import (
+    FoundPage,
+    FoundPages,
+    FoundSections,
+    found_pages,
+    found_sections,
+    page_search,
+    section_search,
+)
+from commonplace.index.shared.opensearch.search.query_dsl import by_score, chosen_query, order, page_query
+from commonplace.index.shared.opensearch.search.requests import Search, Steps, Stored
+from commonplace.index.shared.opensearch.search.vocabulary import Vocabulary
+
+_NO_SECTION = ShownSection((), "", "")
+NEAREST = 100
+"""Minimum number of the most similar pages of a search by meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Pages in order."""
+
+    pages: Sequence[FoundPage]
+    total: int
+    sections: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict[str, Sequence[tuple[int, float]]])
+    """Ordinals and scores of the best sections, by page."""
+
+
+class BaseSearch:
+    """One search of one base.
+
+    Args:
+        index: The base's index or alias.
+        vocabulary: Its terms.
+        analyze: The full text's tokenizer.
+        labels: Returns label and page of a page's links that have the label first.
+        meaning: The query as a vector, and the vectors of the base; None for a search by words.
+    """
+
+    def __init__(
+        self,
+        index: str,
+        vocabulary: Vocabulary,
+        analyze: Analyze,
+        labels: Callable[[Address], Collection[tuple[str, str]]],
+        meaning: Meaning | None = None,
+    ) -> None:
+        self._labels = labels
+        self._index = index
+        self._vocabulary = vocabulary
+        self._analyze = analyze
+        self._meaning = meaning
+        self._texts: dict[tuple[str, int], str] = {}
+        """What is shown of the sections that were fetched with their scores."""
+        self.partial = False
+        """Whether a part of the index could not be searched."""
+
+    def answer(self, query: SearchQuery) -> Steps[SearchResult]:
+        """A page of hits. The text is not blank."""
+        question = parse_query(query.text, self._analyze, prefix=query.prefix, demand=query.demand)
+        if question.empty:
+            return SearchResult(hits=(), total=0, notice=NO_WORDS)
+        expanded = yield from self._vocabulary.expand(question)
+        ranked = yield from self._ranked(expanded, query)
+        wanted = highlight_terms(expanded, self._analyze)
+        hits: tuple[Hit, ...] = ()
+        if query.records:
+            hits = yield from self._hits(ranked, query, wanted)
+        return SearchResult(
+            hits=hits,
+            total=ranked.total,
+            addresses=() if query.records else tuple(page.record.address for page in ranked.pages),
+            highlight=wanted,
+            demanded=len(expanded.phrases),
+            known=expanded.known or not expanded.has_terms,
+            unknown=expanded.unknown,
+        )
+
+    def _ranked(self, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
+        offset, limit = max(query.offset, 0), max(query.limit, 0)
+        if self._meaning is not None and not query.words:
+            return (yield from self._by_meaning(self._meaning, expanded, query))
+        if query.sort == "score" and query.descending and expanded.has_terms:
+            if self._meaning is not None:
+                return (yield from self._by_both(self._meaning, expanded, query))
+            if offset < MAX_RERANKED:
+                return (yield from self._best(expanded, query))
+        by = query.sort
+        if by == "score" and expanded.has_terms:
+            sort = by_score(descending=query.descending)
+        else:
+            sort = order(by, descending=query.descending and by != "score")
+        ranked = yield from self._pages(expanded, query, sort, offset, limit)
+        seen = yield from self._sections(expanded, ranked.pages, query.sections, shown=query.records)
+        return _Ranked(ranked.pages, ranked.total, seen)
+
+    def _best(self, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
+        """The best pages by words, the first of them reranked by their best section."""
+        last = max(query.offset, 0) + max(query.limit, 0)
+        ranked = yield from self._pages(expanded, query, by_score(descending=True), 0, max(last, MAX_RERANKED))
+        seen = yield from self._sections(expanded, ranked.pages[:MAX_RERANKED], max(query.sections, 1), shown=True)
+        ordered = titled_first(_reranked(ranked.pages, seen), asked_title(query.text))
+        return (yield from self._cut(_Ranked(ordered, ranked.total, seen), expanded, query))
+
+    def _by_both(self, meaning: Meaning, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
+        """The best pages by words and by meaning, fused as the embedded index fuses them."""
+        last = max(query.offset, 0) + max(query.limit, 0)
+        by_words = page_query(expanded, query.filter)
+        words, *near = yield [
+            page_search(self._index, by_words, by_score(descending=True), 0, max(last, MAX_FUSED)),
+            *meaning.searches(query.filter, MAX_FUSED),
+        ]
+        ranked, nearest = self._found(words), meaning.nearest(near)
+        window = ranked.pages[:MAX_RERANKED]
+        strict = bool(expanded.phrases or expanded.excluded or expanded.expression)
+        further = [] if strict else nearest.beyond(ranked.pages)
+        seen_search = section_search(self._index, expanded, window, max(query.sections, 1), shown=query.sections == 1)
+        seen_answer, known, records = yield [
+            seen_search,
+            meaning.of([page.key for page in ranked.pages[:MAX_FUSED]]),
+            self._chosen(further),
+        ]
+        seen = self._seen(seen_answer, max(query.sections, 1))
+        pages = _reranked(ranked.pages, seen)
+        fused = fuse_pages(query, pages, self._found(records).pages, nearest, meaning.similarities(known))
+        return (yield from self._meant(fused, ranked.total, seen, expanded, query))
+
+    def _by_meaning(self, meaning: Meaning, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
+        """The most similar pages, without those that are far from the query and contain none of its words."""
+        count = max(NEAREST, query.offset + query.limit)
+        titles = page_search(
+            self._index, page_query(expanded, query.filter), by_score(descending=True), 0, MAX_RERANKED
+        )
+        asked = [*meaning.searches(query.filter, count), *([titles] if expanded.has_terms else [])]
+        answers = yield asked
+        nearest = meaning.nearest(answers[:2])
+        named: Sequence[FoundPage] = self._found(answers[2]).pages if expanded.has_terms else ()
+        far = [key for key in nearest.pages if nearest.is_far(key)]
+        asked = [self._chosen(list(nearest.pages))]
+        if far and expanded.has_terms:
+            sharing = chosen_query(far, [page_query(expanded, query.filter)])
+            asked.append(Search(self._index, {"query": sharing, "size": len(far), "_source": ["page"]}))
+        answers = yield asked
+        shared = {hit["_source"]["page"] for hit in answers[1]["hits"]["hits"]} if len(asked) > 1 else set[str]()
+        records = {page.key: page for page in self._found(answers[0]).pages}
+        titled = [page for page in named if is_asked(page, asked_title(query.text))]
+        fused = pages_by_meaning(nearest, records, {key for key in far if key not in shared}, titled)
+        return (yield from self._meant(fused, 0, {}, expanded, query))
+
+    def _meant(
+        self,
+        fused: FusedPages,
+        total: int,
+        seen: Mapping[str, Sequence[tuple[int, float]]],
+        expanded: ExpandedQuery,
+        query: SearchQuery,
+    ) -> Steps[_Ranked]:
+        """The requested page of a fused ranking. Pages without a matching word show their most similar section."""
+        ordered = titled_first(fused.pages, asked_title(query.text))
+        page = yield from self._cut(_Ranked(ordered, total + fused.added, seen), expanded, query)
+        sections = {
+            one.key: blended(page.sections.get(one.key, ()), fused.nearest.get(one.key), query.sections)
+            for one in page.pages
+        }
+        return replace(page, sections={key: found for key, found in sections.items() if found})
+
+    def _cut(self, ranked: _Ranked, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
+        """The requested page of ranked pages, with the sections that are not known yet."""
+        offset = max(query.offset, 0)
+        chosen = ranked.pages[offset : offset + max(query.limit, 0)]
+        unseen = [page for page in chosen if page.key not in ranked.sections] if query.sections else []
+        later = yield from self._sections(expanded, unseen, query.sections, shown=query.records)
+        return _Ranked(chosen, ranked.total, {**ranked.sections, **later})
+
+    def _pages(
+        self, expanded: ExpandedQuery, query: SearchQuery, sort: list[dict[str, str]], offset: int, limit: int
+    ) -> Steps[FoundPages]:
+        (answer,) = yield [page_search(self._index, page_query(expanded, query.filter), sort, offset, limit)]
+        return self._found(answer)
+
+    def _chosen(self, keys: Sequence[str]) -> Search:
+        """The records of these pages."""
+        return page_search(self._index, chosen_query(keys, []), [], 0, len(keys))
+
+    def _found(self, answer: Answer) -> FoundPages:
+        self._check(answer)
+        return found_pages(answer)
+
+    def _sections(
+        self, expanded: ExpandedQuery, pages: Sequence[FoundPage], count: int, *, shown: bool
+    ) -> Steps[dict[str, list[tuple[int, float]]]]:
+        """Ordinals and scores of the `count` best sections of each page, ties in order."""
+        if not pages or count < 1 or not expanded.has_terms:
+            return {}
+        (answer,) = yield [section_search(self._index, expanded, pages, count, shown=shown and count == 1)]
+        return self._seen(answer, count)
+
+    def _seen(self, answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:
+        self._check(answer)
+        found: FoundSections = found_sections(answer, count)
+        self._texts |= found.texts
+        return found.best
+
+    def _check(self, answer: Mapping[str, Any]) -> None:
+        shards = answer["_shards"]
+        # A shard of which no copy lives counts as neither successful nor failed.
+        if shards["successful"] < shards["total"] or answer["timed_out"]:
+            self.partial = True
+
+    def _hits(self, ranked: _Ranked, query: SearchQuery, wanted: HighlightTerms) -> Steps[tuple[Hit, ...]]:
+        if not query.sections:
+            return tuple(Hit(record=page.record, score=page.score, titled=page.titled) for page in ranked.pages)
+        chosen = {
+            page.key: list(ranked.sections.get(page.key, ()))[: query.sections] or [(page.first, 0.0)]
+            for page in ranked.pages
+        }
+        texts = yield from self._shown([(key, ordinal) for key, found in chosen.items() for ordinal, _ in found])
+
+        def shown(page: FoundPage, ordinal: int, score: float) -> SectionHit:
+            section = texts.get((page.key, ordinal), _NO_SECTION)
+            text = with_labels(section.text, partial(self._labels, page.record.address))
+            return SectionHit(
+                ordinal=ordinal,
+                path=section.path,
+                anchor=section.anchor,
+                snippet=snippet(text, wanted, query.snippet),
+                score=score,
+            )
+
+        return tuple(
+            Hit(
+                record=page.record,
+                score=page.score,
+                titled=page.titled,
+                sections=tuple(shown(page, ordinal, score) for ordinal, score in chosen[page.key]),
+            )
+            for page in ranked.pages
+        )
+
+    def _shown(self, sections: Sequence[tuple[str, int]]) -> Steps[dict[tuple[str, int], ShownSection]]:
+        """What hits show of sections. One that has gone meanwhile is omitted."""
+        lacking = [section for section in sections if section not in self._texts]
+        if lacking:
+            asked = [(f"{key}-{ordinal}", key) for key, ordinal in lacking]
+            (answer,) = yield [Stored(self._index, asked, "shown")]
+            for section, one in zip(lacking, answer["docs"], strict=True):
+                if one.get("found"):
+                    self._texts[section] = one["_source"]["shown"]
+        return {section: shown_section(self._texts[section]) for section in sections if section in self._texts}
+
+
+def _reranked(pages: Sequence[FoundPage], seen: Mapping[str, Sequence[tuple[int, float]]]) -> Sequence[FoundPage]:
+    """The pages with the first of them reranked by their best section."""
+    window = [
+        replace(page, score=page.score + SECTION_WEIGHT * seen[page.key][0][1]) if page.key in seen else page
+        for page in pages[:MAX_RERANKED]
+    ]
+    return [*sorted(window, key=lambda page: -page.score), *pages[MAX_RERANKED:]]
+
+
+def is_asked(page: FoundPage, title: str) -> bool:
+    """Whether the title or an alias of a page is the query."""
+    return bool(title) and is_title(title, (page.record.title, *page.record.aliases))
+
+
+def titled_first(pages: Sequence[FoundPage], title: str) -> list[FoundPage]:
+    """Pages best first, before them those whose title or alias is the query, with scores no other one exceeds."""
+    best = max((page.score for page in pages), default=0.0)
+    titled = {page.key: replace(page, score=best, titled=True) for page in pages if is_asked(page, title)}
+    return [*titled.values(), *(page for page in pages if page.key not in titled)]
