@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
@@ -17,6 +18,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import CallToolResult, TextContent, Tool
 
+from deployments.deployment import Served, by_port, deployed, in_step
 from forks.preloaded import preloaded
 from remotes import canary
 
@@ -41,8 +43,11 @@ class RefusedError(AssertionError):
 class Agent:
     """A connected client whose calls return what a tool answered."""
 
-    def __init__(self, portal: BlockingPortal, client: Client, served: Sequence[str | Path] = ()) -> None:
+    def __init__(
+        self, portal: BlockingPortal, client: Client, served: Sequence[str | Path] = (), follows: Served | None = None
+    ) -> None:
         self._served = served
+        self._follows = follows or Served()
         self.portal = portal
         """The loop in which the client lives, in a thread of its own."""
         self._client = client
@@ -50,7 +55,12 @@ class Agent:
     def raw(self, tool: str, /, **arguments: Any) -> CallToolResult:
         """The whole result of a call."""
         canary.plant(self._served)  # a store that was made meanwhile, too
-        result = self.portal.call(lambda: self._client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT))
+        with in_step():
+            needed = self._follows.needed()
+            meta: Any = {"commonplace/at_least": needed} if needed else None
+            result = self.portal.call(
+                lambda: self._client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT, meta=meta)
+            )
         assert isinstance(result, CallToolResult)
         return result
 
@@ -136,12 +146,13 @@ def agent(
     line = None if fresh else preloaded().stand_in(environment, module)
     served = [*arguments, environment.get("KNOWLEDGE_MCP_HOME", ""), environment.get("COMMONPLACE_KB", "")]
     canary.plant(served)
+    line_arguments, follows = deployed(arguments)
     command, *before = line or [sys.executable, "-m", module]
-    server = StdioServerParameters(command=command, args=[*before, *map(str, arguments)], env=environment)
+    server = StdioServerParameters(command=command, args=[*before, *map(str, line_arguments)], env=environment)
     with start_blocking_portal() as portal:
         if log is None:
             with portal.wrap_async_context_manager(Client(server, mode=mode, **more)) as client:
-                yield Agent(portal, client, served)
+                yield Agent(portal, client, served, follows)
         else:
             with (
                 log.open("w") as errors,
@@ -149,7 +160,7 @@ def agent(
                     Client(stdio_client(server, errlog=errors), mode=mode, **more)
                 ) as client,
             ):
-                yield Agent(portal, client, served)
+                yield Agent(portal, client, served, follows)
 
 
 class Told:
@@ -189,7 +200,7 @@ def online(url: str, *, mode: Mode = "auto", **more: Any) -> Iterator[Agent]:
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Client(url, mode=mode, **more)) as client,
     ):
-        yield Agent(portal, client)
+        yield Agent(portal, client, follows=by_port.get(urlsplit(url).port or 0))
 
 
 def text_of(result: CallToolResult) -> str:

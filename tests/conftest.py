@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
+from deployments.deployment import DEPLOYMENT, ENGINE
 from remotes import canary
 from spaces.server import SearchServer, running
 from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked_corpus
@@ -65,6 +66,10 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         for name in [n for n in os.environ if n.startswith(("GIT_", "COMMONPLACE_", "MEILI_")) or n == "NO_COLOR"]:
             patch.delenv(name)
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        if DEPLOYMENT != "folder":  # a replica commits as its user, not as the writer of a folder's repository
+            configuration = tmp_path_factory.mktemp("configuration") / "config"
+            configuration.write_text("[user]\n\tname = Test Writer\n\temail = writer@example.org\n")
+            patch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
         patch.setenv("GIT_TERMINAL_PROMPT", "0")
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
@@ -73,6 +78,16 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         for level in (ConfigLevel.GLOBAL, ConfigLevel.XDG, ConfigLevel.SYSTEM):
             pygit2.settings.search_path[level] = str(empty)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def search_cluster_of_the_deployment(clean_environment: None, request: pytest.FixtureRequest) -> Iterator[None]:
+    """The cluster in which replicas search, if the deployment has one."""
+    del clean_environment
+    with pytest.MonkeyPatch.context() as patch:
+        if DEPLOYMENT == "cluster":
+            patch.setenv(ENGINE, request.getfixturevalue("opensearch_url"))
         yield
 
 

@@ -19,6 +19,7 @@ from subprocess import DEVNULL, PIPE
 from typing import IO, Any
 from urllib.parse import quote
 
+from deployments.deployment import Served, by_port, deployed, in_step, needed_headers
 from forks.preloaded import Forked, started
 from remotes import canary
 from wire import INITIALIZE
@@ -68,6 +69,7 @@ class Server:
     port: int
     lines: list[str] = field(default_factory=list)
     """What it wrote on standard error."""
+    follows: Served = field(default_factory=Served)
 
     @property
     def url(self) -> str:
@@ -83,7 +85,10 @@ class Server:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """One request; a body that is no bytes is sent as JSON. The path is sent as it is."""
-        sent = dict(headers or {})
+        with in_step():
+            return self._asked(method, path, body, key, {**needed_headers(self.follows), **(headers or {})})
+
+    def _asked(self, method: str, path: str, body: Any, key: str, sent: dict[str, str]) -> Answer:
         if key:
             sent["Authorization"] = f"Bearer {key}"
         raw = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -199,16 +204,18 @@ def served(
 
     Unless it must be `fresh`, it is forked from one that has loaded the product.
     """
-    line = [command, *map(str, arguments), "--port", str(port)]
     canary.plant([*arguments, (env or {}).get("KNOWLEDGE_MCP_HOME", "")])
+    changed, follows = deployed([command, *arguments])
+    line = [*map(str, changed), "--port", str(port)]
     process = started(line, {**os.environ, **(env or {})}, streams=(DEVNULL, DEVNULL, PIPE), fresh=fresh)
     assert process.stderr is not None
     errors = io.TextIOWrapper(process.stderr)
-    server = Server(process, 0)
+    server = Server(process, 0, follows=follows)
     drain = threading.Thread(target=server.lines.extend, args=(errors,), daemon=True)
     try:
         server.port = _port(errors, server.lines)
         drain.start()
+        by_port[server.port] = follows
         yield server
     finally:
         process.kill()

@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deployments.deployment import deployed, in_step
 from forks.preloaded import Forked, preloaded, started
 from remotes import canary
 
@@ -65,6 +67,10 @@ class Shell:
     def __call__(self, *arguments: str | Path, stdin: str | bytes = b"") -> Done:
         """Run one command with pipes on all three streams."""
         canary.plant([self.folder, *arguments])
+        with in_step():
+            return self._run(deployed(arguments, folder=self.folder)[0], stdin)
+
+    def _run(self, arguments: Sequence[str | Path], stdin: str | bytes) -> Done:
         line = [*COMMAND, *map(str, arguments)]
         environment = {**os.environ, **self.environment}
         given = stdin.encode() if isinstance(stdin, str) else stdin

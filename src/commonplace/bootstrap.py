@@ -10,11 +10,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
@@ -53,7 +53,7 @@ class Application:
     Args:
         folders: The folders to serve, in order.
         settings: The settings.
-        followers: Those of the folders that are replicas, as `open_replicas` returns them.
+        followers: Those of the folders that are replicas, as `open_followers` returns them.
 
     Raises:
         NotFoundError: a folder does not exist.
@@ -65,7 +65,7 @@ class Application:
     def __init__(
         self, folders: Sequence[Path], settings: Settings, followers: Mapping[Path, Follower] | None = None
     ) -> None:
-        self._settings = settings
+        self.settings = settings
         self._followers = followers or {}
         self._tailers: dict[Path, Tailer] = {}
         self._closing = ExitStack()
@@ -110,14 +110,14 @@ class Application:
 
     def _start(self) -> None:
         for one in registered():
-            if one.starts is not None and one.name == self._settings.toolset:
-                one.starts(self.services, self._settings)
+            if one.starts is not None and one.name == self.settings.toolset:
+                one.starts(self.services, self.settings)
         members = self.services.collections.members
         for collection, folder in list(zip(members, self._folders, strict=True))[self._current :]:
             if folder in self._followers:
                 self._followers[folder].start(collection.index, self._closing, self._tailers.get(folder))
             else:
-                watch_and_sync(collection, self._closing, folder, self._settings.sweep)
+                watch_and_sync(collection, self._closing, folder, self.settings.sweep)
             self._current += 1
         if self._embedding:
             self._embedding.serve(self.wait_idle)
@@ -129,6 +129,17 @@ class Application:
         except (KnowledgeError, OSError):  # what a folder cannot be opened for is told by `start`
             return False
         return True
+
+    def fetch(self) -> list[str]:
+        """Read the remotes that are followed, before a single command is answered.
+
+        Returns:
+            Why remotes could not be read whose earlier state is there.
+
+        Raises:
+            UnavailableError: a remote was never read, and cannot be read now.
+        """
+        return [problem for one in self._followers.values() if (problem := one.fetch_once())]
 
     def sync(self, progress: Progress | None = None) -> None:
         """Bring every index up to date, before a single command is answered."""
@@ -148,7 +159,7 @@ class Application:
     def _open(self) -> list[Collection]:
         opened: list[Collection] = []
         extensions = self._extensions()
-        self._embedding = open_embedding(self._settings)
+        self._embedding = open_embedding(self.settings)
         with ExitStack() as undoing:
             if self._embedding:
                 undoing.callback(self._embedding.close)
@@ -168,14 +179,15 @@ class Application:
 
         follower = self._followers.get(folder)
         if follower is None:
-            store = open_store(folder, commit=self._settings.commit, state_dir=self._settings.state_dir)
+            store = open_store(folder, commit=self.settings.commit, state_dir=self.settings.state_dir)
         else:
+            follower.fetch_first()
             store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
         name = _unique_name(declared_schema(store).name or store.name, opened)
         index = self._index(store)
-        past = open_past(store, self._cache_dir(), page_side(self._settings.wikilink_style))
+        past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style))
         if past is not None:
             self._closing.callback(past.close)
         index.listen(partial(self.services.change_feed.publish, name))
@@ -192,11 +204,11 @@ class Application:
             return None
         if base and base.meaning and self._cluster:
             return self._embedding.shared(self._cluster.vectors, base)
-        return self._embedding.of(index, self._settings.cache_dir / store.identity)
+        return self._embedding.of(index, self.settings.cache_dir / store.identity)
 
     @cached_property
     def _reranker(self) -> Reranker | None:
-        settings = self._settings
+        settings = self.settings
         from commonplace.embed import open_reranker
 
         return open_reranker(settings.rerank_url, settings.rerank_model or "", settings.rerank_key or "")
@@ -204,11 +216,11 @@ class Application:
     @cached_property
     def _cluster(self) -> SharedEngine | None:
         """The search cluster; None if none is set."""
-        if not self._settings.engine_url:
+        if not self.settings.engine_url:
             return None
         from commonplace.shared_engine import SharedEngine
 
-        cluster = SharedEngine(self._settings)
+        cluster = SharedEngine(self.settings)
         self._closing.callback(cluster.close)
         return cluster
 
@@ -225,7 +237,7 @@ class Application:
         from commonplace.domain.sites.translations import language_of
         from commonplace.index import open_index
 
-        settings = self._settings
+        settings = self.settings
         try:
             language = settings.language or language_of(os.environ)
             return open_index(
@@ -242,7 +254,7 @@ class Application:
         """Folder of the indexes. Where further files are read, there are further indexes."""
         from commonplace.domain.addresses import read_also
 
-        folder, also = self._settings.cache_dir, self._settings.also_read
+        folder, also = self.settings.cache_dir, self.settings.also_read
         if also:
             read_also(also)
             folder /= f"also-{sha256(' '.join(sorted(also)).encode()).hexdigest()[:12]}"
@@ -254,8 +266,8 @@ class Application:
         from commonplace.plugins.service_extensions import extensions_of
 
         self._closing.callback(self.plugins.finish)
-        self.plugins.faults.store_in(self._settings.state_dir)
-        config = {"tier": self._settings.tier, "commit": self._settings.commit}
+        self.plugins.faults.store_in(self.settings.state_dir)
+        config = {"tier": self.settings.tier, "commit": self.settings.commit}
         return extensions_of(self.plugins, config, lambda: self.services.collections)
 
     @cached_property
@@ -273,34 +285,19 @@ def share_updates(others: OtherProcesses) -> None:
     queue.share_updates(others)
 
 
-def open_replicas(settings: Settings) -> dict[Path, Follower]:
-    """A follower for each remote of `replica_of`, by the folder of its clone. Reads no remote.
+def open_application(folders: Sequence[Path], settings: Settings) -> Application:
+    """What the settings name: the replicas of `replica_of`, else the folders. Reads no remote.
 
     Raises:
-        ConfigError: a remote is invalid or named twice.
-        StorageError: a clone cannot be created.
+        KnowledgeError: as `Application` and `replication.open_followers`.
     """
-    from commonplace.replication import Follower
-    from commonplace.store.replica.clone import ReplicaClone
-    from commonplace.store.replica.source import parse_source
-    from commonplace.store.replica.writer_lease import WriterLease
+    if not settings.replica_of:
+        return Application(folders, settings)
+    from commonplace.replication import open_followers
 
-    for url in (*([settings.node_url] if settings.node_url else []), *settings.peer):
-        _require_url(url)
-    followers: dict[Path, Follower] = {}
-    for text in settings.replica_of:
-        clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(text))
-        if clone.path in followers:
-            raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
-        if settings.node_url:
-            clone.lease = WriterLease(clone.repository, settings.node_url, settings.peer)
-        followers[clone.path] = Follower(
-            clone,
-            float(settings.replica_poll),
-            writes=settings.replica_writes,
-            secret=settings.cluster_secret or "",
-        )
-    return followers
+    followers = open_followers(settings)
+    served = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
+    return Application(served.kb, served, followers)
 
 
 def open_embedding(settings: Settings) -> EmbeddingService | None:
@@ -360,14 +357,6 @@ def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     from commonplace.store import diagnostics
 
     return diagnostics.diagnose(folder, settings.state_dir)
-
-
-def _require_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
-        raise ConfigError(
-            "A URL of a server is invalid.", kind="replica", hint="node_url and peer are http or https URLs of servers."
-        )
 
 
 def _unique_name(name: str, opened: Sequence[Collection]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from commonplace.bootstrap import Application, open_replicas, share_updates
+from commonplace.bootstrap import Application, open_application, share_updates
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.code_flow import CodeFlow
@@ -81,8 +81,8 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
     gate = _gate(settings)
     if gate.is_open and not is_loopback(settings.host) and not options.anonymous:
         raise _open_to_others(settings.host)
-    settings, application = _opened(settings)
-    offer = _offer(settings, application)
+    application = open_application(settings.kb, settings)
+    offer = _offer(settings := application.settings, application)
     number = None if given is None else given.number
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer, worker=number)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
@@ -114,14 +114,6 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
         serve(app, place, End(end, Drain(settings.drain, readiness.end)))
     finally:
         application.close()
-
-
-def _opened(settings: Settings) -> tuple[Settings, Application]:
-    """What is served, and the settings for it."""
-    followers = open_replicas(settings)
-    if followers:
-        settings = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
-    return settings, Application(settings.kb, settings, followers)
 
 
 def _open_to_others(host: str) -> ConfigError:

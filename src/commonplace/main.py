@@ -54,13 +54,13 @@ def _run(arguments: Sequence[str]) -> int:
     from commonplace.faces.lazy_module import relax_gc
 
     relax_gc()
-    from commonplace.bootstrap import Application, diagnose, git_command, install_model
+    from commonplace.bootstrap import diagnose, git_command, install_model, open_application
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
     from commonplace.registration import store_folder, store_refusal, toolset_commands
 
     parts = CliDependencies(
-        open=Application,
+        open=open_application,
         commit_mode=_commit_mode,
         serve=_serve,
         serve_http=partial(_host, arguments),
@@ -129,15 +129,15 @@ def _serve_editor(settings: Settings) -> None:
 
 
 def _serve_until_gone(settings: Settings) -> None:
-    from commonplace.bootstrap import Application
+    from commonplace.bootstrap import open_application
     from commonplace.registration import load, load_toolset, own_stdio_server, stdio_toolset
 
-    own = own_stdio_server(settings)
+    own = "" if settings.replica_of else own_stdio_server(settings)
     if own:
         load(own)(settings)
         return
-    application = Application(settings.kb, settings)
-    loaded = load_toolset(stdio_toolset(settings), lambda: application.plugins)
+    application = open_application(settings.kb, settings)
+    loaded = load_toolset(stdio_toolset(application.settings), lambda: application.plugins)
     from commonplace.faces.lazy_module import load_lazy_modules
     from commonplace.faces.mcp.server import build_server
     from commonplace.faces.mcp.transports.stdio import StdioLifespan, serve_stdio

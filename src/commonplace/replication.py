@@ -11,19 +11,23 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from subprocess import Popen
+from urllib.parse import urlsplit
 
 from commonplace.domain.cluster.replicas import ReplicaStatus
-from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.ports import Index, Store
 from commonplace.services.cluster.tailer import Tailer
+from commonplace.settings import Settings
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.changed_documents import changed_documents
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.handed_writes import format_results, parse_writes
-from commonplace.store.replica.source import path_of
+from commonplace.store.replica.source import parse_source, path_of
 from commonplace.store.replica.writable import WritableReplicaStore
+from commonplace.store.replica.writer_lease import WriterLease
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +43,8 @@ SHOWN_ID = 12
 """Characters of a commit's id in messages."""
 INDEX_SECONDS = 60.0
 """Timeout in seconds for indexing a few changed documents; queries wait for what takes longer."""
+FIRST_SECONDS = 10.0
+"""Seconds that the start waits for the first fetch of a remote. It goes on if it takes longer."""
 CLOSE_SECONDS = 5.0
 """Seconds that the end of the process waits for the thread."""
 
@@ -73,6 +79,33 @@ class Follower:
         self._tailer: Tailer | None = None
         self._running: Popen[bytes] | None = None
         """The last git process, which must not outlive this process."""
+
+    def fetch_first(self) -> None:
+        """Wait `FIRST_SECONDS` at most for the first fetch, so that the name that a `kb.yaml` declares is known."""
+        if self.clone.tip():
+            return
+        thread = threading.Thread(target=self._fetch_quietly, name="first fetch", daemon=True)
+        thread.start()
+        thread.join(FIRST_SECONDS)
+
+    def _fetch_quietly(self) -> None:
+        with suppress(KnowledgeError, OSError):  # the thread that follows the remote tries again, and says it
+            self.clone.fetch(self._started)
+
+    def fetch_once(self) -> str:
+        """Fetch for a single command. Returns why the remote cannot be read, if what the clone has can; "" for success.
+
+        Raises:
+            UnavailableError: the remote cannot be read, and the clone has nothing of it.
+        """
+        try:
+            self._commit = self.clone.fetch()
+        except UnavailableError as error:
+            self._commit = self.clone.tip()
+            if not self._commit:
+                raise
+            return f"{error} Shown as of {self._commit[:SHOWN_ID]}."
+        return ""
 
     def store(self) -> Store:
         """The documents, writable or not."""
@@ -250,6 +283,39 @@ class Follower:
         if self._running is not None:
             end_group(self._running)
         thread.join(CLOSE_SECONDS)
+
+
+def open_followers(settings: Settings) -> dict[Path, Follower]:
+    """A follower for each remote of `replica_of`, by the folder of its clone. Reads no remote.
+
+    Raises:
+        ConfigError: a remote is invalid or named twice.
+        StorageError: a clone cannot be created.
+    """
+    for url in (*([settings.node_url] if settings.node_url else []), *settings.peer):
+        _require_url(url)
+    followers: dict[Path, Follower] = {}
+    for text in settings.replica_of:
+        clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(text))
+        if clone.path in followers:
+            raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
+        if settings.replica_writes and settings.peer and settings.cluster_secret:
+            clone.lease = WriterLease(clone.repository, settings.node_url or "", settings.peer, clone.source.key)
+        followers[clone.path] = Follower(
+            clone,
+            float(settings.replica_poll),
+            writes=settings.replica_writes,
+            secret=settings.cluster_secret or "",
+        )
+    return followers
+
+
+def _require_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigError(
+            "A URL of a server is invalid.", kind="replica", hint="node_url and peer are http or https URLs of servers."
+        )
 
 
 def _repository_path(url: str) -> str:

@@ -195,3 +195,17 @@ def test_origins_are_as_browsers_send_them(home: dict[str, str]) -> None:
 def test_what_is_no_origin_is_refused(home: dict[str, str], wrong: str) -> None:
     with pytest.raises(ConfigError, match="Invalid --allow-origin: expected origins such as http://localhost:3000"):
         load_settings(home, {"allow_origin": ["http://localhost:3000", wrong]})
+
+
+def test_a_url_among_the_folders_is_a_remote_and_a_flag_replaces_the_other_kind(home: dict[str, str]) -> None:
+    given = load_settings(home, {"kb": ["https://git.example.org/team.git"], "replica_of": ["/srv/other.git"]})
+    assert given.replica_of == ("https://git.example.org/team.git", "/srv/other.git")
+    assert not given.names_folders
+    followed = {**home, "COMMONPLACE_REPLICA_OF": "file:///srv/team.git", "COMMONPLACE_KB": "/notes"}
+    assert load_settings(followed, {"kb": None}).replica_of == ("file:///srv/team.git",)
+    assert load_settings(followed, {"kb": ["/other"]}).replica_of == ()
+    assert not load_settings(followed, {"replica_of": ["/srv/a.git"]}).names_folders
+    with pytest.raises(ConfigError, match="Folders and --replica-of"):
+        load_settings(home, {"kb": ["/notes", "file:///srv/team.git"]})
+    with pytest.raises(ConfigError, match="Folders and --replica-of"):
+        load_settings(home, {"kb": ["/notes"], "replica_of": ["/srv/team.git"]})

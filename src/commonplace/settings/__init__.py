@@ -34,6 +34,8 @@ __all__ = [
     "CURRENT_FOLDER", "CommitMode", "LogLevel", "Setting", "Settings", "Tier", "WikilinkStyle", "about", "config_file",
     "default_settings", "every_setting", "load_settings", "origins",
 ]  # fmt: skip
+_EXCLUDED_BY = {"kb": "replica_of", "replica_of": "kb"}
+"""The setting that a flag replaces, beside its own."""
 MAX_SHOWN_SETTING = 60
 """Maximum length in characters of a wrong value in an error."""
 
@@ -113,10 +115,30 @@ def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenVal
         for variable in filter(None, (_KINDS[name].about.also, PREFIX + name.upper())):
             if value := environment.get(variable):
                 given[name] = _GivenValue(value, variable)
-    for name, flag in (flags or {}).items():
-        if flag is not None:
-            given[name] = _GivenValue(flag, f"--{name.replace('_', '-')}")
+    for name, flag in _with_remotes(flags or {}).items():
+        given.pop(_EXCLUDED_BY.get(name, ""), None)
+        given[name] = _GivenValue(flag, f"--{name.replace('_', '-')}")
     return given
+
+
+def _with_remotes(flags: Flags) -> Flags:
+    """The flags that were given, with the URLs among the folders of `kb` as remotes to follow.
+
+    Raises:
+        ConfigError: both folders and remotes are named.
+    """
+    given = {name: flag for name, flag in flags.items() if flag is not None}
+    named, also = given.get("kb", ()), given.get("replica_of", ())
+    texts = [named] if isinstance(named, str) else named
+    remotes = [text for text in texts if "://" in text]
+    if not remotes and not (texts and also):
+        return given
+    if len(remotes) < len(texts):
+        raise ConfigError(
+            "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
+        )
+    del given["kb"]
+    return {**given, "replica_of": [*remotes, *([also] if isinstance(also, str) else also)]}
 
 
 def default_settings(environment: Environment = os.environ) -> Settings:

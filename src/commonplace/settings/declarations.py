@@ -63,7 +63,7 @@ class Settings:
     ] = CURRENT_FOLDER
     replica_of: Annotated[
         tuple[str, ...],
-        Doc("Git repositories that `serve` follows and serves: URLs or paths, or `URL#BRANCH`.", default="none"),
+        Doc("Git repositories that are followed instead of folders: URLs or paths, or `URL#BRANCH`.", default="none"),
     ] = ()
     replica_writes: Annotated[
         bool, Doc("Whether such repositories can be written: each write is a commit, pushed before it is confirmed.")

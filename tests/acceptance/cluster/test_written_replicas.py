@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import signal
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -233,12 +234,18 @@ def _nodes(stack: ExitStack, folder: Path, remote: Path, count: int) -> list[Ser
     return nodes
 
 
+def _ranked(nodes: Sequence[Server], remote: Path, work: GitRepo) -> list[Server]:
+    """The servers, that with the lease first."""
+    named = lease(remote, work)
+    return sorted(nodes, key=lambda node: node.url not in named.splitlines())
+
+
 def test_one_of_several_servers_writes_and_the_others_hand_over_to_it(tmp_path: Path) -> None:
     work, remote = team(tmp_path)
     with ExitStack() as stack:
-        first, second = _nodes(stack, tmp_path, remote, 2)
-        assert put(first, "one", "# One\n").status == 201
-        assert first.url in lease(remote, work)
+        nodes = _nodes(stack, tmp_path, remote, 2)
+        assert put(nodes[0], "one", "# One\n").status == 201
+        first, second = _ranked(nodes, remote, work)
         answer = put(second, "two", "# Two\n\nby the second\n")
         assert answer.status == 201, answer.body
         assert second.url not in work.git(
@@ -256,14 +263,17 @@ def test_one_of_several_servers_writes_and_the_others_hand_over_to_it(tmp_path: 
     assert len(history(remote, work)) == 1 + 3 + 32 + 3
 
 
-def test_when_the_server_that_writes_is_killed_another_goes_on_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
+def test_when_the_server_that_writes_is_killed_or_hangs_another_goes_on(tmp_path: Path, end: signal.Signals) -> None:
     work, remote = team(tmp_path)
     with ExitStack() as stack:
-        first, second = _nodes(stack, tmp_path, remote, 2)
-        assert put(first, "one", "# One\n").status == 201
-        first.process.kill()
+        nodes = _nodes(stack, tmp_path, remote, 2)
+        assert put(nodes[0], "one", "# One\n").status == 201
+        first, second = _ranked(nodes, remote, work)
+        first.process.send_signal(end)
         answer = put(second, "two", "# Two\n")
         assert answer.status == 201, answer.body
+        assert second.url in lease(remote, work)
     assert len(history(remote, work)) == 3
 
 
@@ -272,8 +282,9 @@ def test_the_server_that_writes_is_killed_under_load_and_every_write_is_confirme
     confirmed: list[str] = []
     problems: list[bytes] = []
     with ExitStack() as stack:
-        first, second, third = _nodes(stack, tmp_path, remote, 3)
-        assert put(first, "one", "# One\n").status == 201
+        nodes = _nodes(stack, tmp_path, remote, 3)
+        assert put(nodes[0], "one", "# One\n").status == 201
+        first, second, third = _ranked(nodes, remote, work)
         threads = [
             threading.Thread(target=_write_all, args=((second, third)[number % 2], f"w{number}", confirmed, problems))
             for number in range(8)

@@ -34,7 +34,10 @@ class CommonOptions:
     kb: Annotated[
         list[str],
         typer.Option(
-            "--kb", "-C", metavar="PATH", help="Folder of pages; may be repeated. Default: $COMMONPLACE_KB, else here."
+            "--kb",
+            "-C",
+            metavar="PATH",
+            help="Folder of pages, or URL of a Git remote; may be repeated. Default: $COMMONPLACE_KB, else here.",
         ),
     ] = field(default_factory=list[str])
     as_json: Annotated[bool, typer.Option("--json", help="Answer with one JSON document; errors too.")] = False
@@ -82,6 +85,57 @@ class LayerOptions:
     def flags(self) -> Flags:
         """The settings among them, as `load_settings` takes them."""
         return {"manifest": self.manifest, "personal": self.personal, "shared": self.shared}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaOptions:
+    """Which remotes are followed, for commands that serve."""
+
+    replica_of: Annotated[
+        list[str] | None, typer.Option("--replica-of", metavar="URL", help=about("replica_of"), show_default=False)
+    ] = None
+    replica_writes: Annotated[
+        bool, typer.Option("--replica-writes", help=about("replica_writes"), show_default=False)
+    ] = False
+    replica_poll: Annotated[str | None, typer.Option("--replica-poll", metavar="N", help=about("replica_poll"))] = None
+    engine_url: Annotated[
+        list[str] | None, typer.Option("--engine-url", metavar="URL", help=about("engine_url"), show_default=False)
+    ] = None
+
+    def flags(self) -> Flags:
+        """The settings among them, as `load_settings` takes them."""
+        return {
+            "replica_of": self.replica_of or None,
+            "replica_writes": "true" if self.replica_writes else None,
+            "replica_poll": self.replica_poll,
+            "engine_url": self.engine_url or None,
+        }
+
+
+def require_consistent_replicas(settings: Settings, replicas: ReplicaOptions) -> None:
+    """Reject options of replicas that need others, or exclude them.
+
+    Raises:
+        ConfigError: remotes are named, and layers are, too; or nothing is followed, and an option needs a replica.
+    """
+    if replicas.replica_of and names_layers(settings):
+        raise ConfigError(
+            "Layers and --replica-of are named.", kind="replica", hint="Name layers, or remotes to follow."
+        )
+    if settings.replica_of:
+        return
+    if settings.replica_writes:
+        raise ConfigError(
+            "Writes to replicas are allowed, and nothing is followed.",
+            kind="replica",
+            hint="Name the repositories with --replica-of, or leave --replica-writes out.",
+        )
+    if settings.engine_url:
+        raise ConfigError(
+            "A search cluster is named, and nothing that is followed.",
+            kind="engine",
+            hint="Name the repositories with --replica-of, or leave --engine-url out.",
+        )
 
 
 AtOption: TypeAlias = Annotated[

@@ -83,7 +83,7 @@ def path_of(collections: Collections, collection: Collection, address: Address) 
 
 def file_of(session: Session, collections: Collections, collection: Collection, address: Address) -> Path | None:
     """The absolute path of a page's file; None where the collections are not the folders of the settings."""
-    folders = session.settings.kb
+    folders = () if session.settings.replica_of else session.settings.kb
     if len(folders) != len(collections.members):
         return None
     folder = next((one for one, member in zip(folders, collections.members, strict=True) if member is collection), None)

@@ -33,6 +33,10 @@ class ApplicationHandle(Protocol):
         """What can be done with them."""
         ...
 
+    def fetch(self) -> Sequence[str]:
+        """Read the remotes that are followed. Returns why one could not be read whose earlier state is there."""
+        ...
+
     def sync(self, progress: Progress | None = None) -> None:
         """Bring every index up to date."""
         ...
@@ -122,7 +126,7 @@ class Session:
         given = Path(os.path.normpath(page))
         if not given.is_absolute():
             return page
-        for folder in self.settings.kb:
+        for folder in () if self.settings.replica_of else self.settings.kb:
             for top, file in ((folder.absolute(), given), (folder.resolve(), given.parent.resolve() / given.name)):
                 if file != top and file.is_relative_to(top):
                     inside = file.relative_to(top).as_posix()
@@ -136,7 +140,8 @@ class Session:
     @contextmanager
     def opened(self) -> Generator[Collections]:
         """The folders with what changed in them since the last time taken in."""
-        with self.opened_application(self.settings) as application:
+        settings = replace(self.settings, replica_writes=bool(self.settings.replica_of))  # as `opened_for_writing` does
+        with self.opened_application(settings) as application:
             self.sync(application)
             yield application.services.collections
 
@@ -144,22 +149,29 @@ class Session:
     def opened_as_is(self) -> Generator[Collections]:
         """The folders as they were last indexed."""
         with self.opened_application(self.settings) as application:
+            self._fetch(application)
             yield application.services.collections
 
     @contextmanager
     def opened_for_writing(self, *, commit: bool) -> Generator[Collections]:
         """The one folder; each write in it is a commit where it lies in a Git repository, unless `commit` is false.
 
+        A remote takes each write before the command ends.
+
         Raises:
-            ConfigError: several folders are open.
+            ConfigError: several folders are open; or a write to a remote is to be no commit.
         """
         folder, *others = self.settings.kb
-        if others:
+        remotes = self.settings.replica_of
+        if remotes and not commit:
+            raise ConfigError("A write to a remote is a commit.", kind="commit", hint="Leave --no-commit out.")
+        if len(remotes or others) > (1 if remotes else 0):
             raise ConfigError(
                 "Several folders are open, and a page is written in one.", kind="kb", hint="Name it: --kb PATH."
             )
-        mode = self.dependencies.commit_mode(folder) if commit else "manual"
-        with self.opened_application(replace(self.settings, commit=mode)) as application:
+        mode = self.dependencies.commit_mode(folder) if commit and not remotes else "manual"
+        settings = replace(self.settings, commit=mode, replica_writes=bool(remotes))
+        with self.opened_application(settings) as application:
             self.sync(application)
             yield application.services.collections
 
@@ -181,7 +193,7 @@ class Session:
         Raises:
             NotFoundError: a folder does not exist.
         """
-        if not creates_folder:
+        if not creates_folder and not settings.replica_of:
             require_folders(settings.kb)
         # Reading needs no commits: asking for them must not refuse a folder without Git.
         application = self.dependencies.open(settings.kb, settings)
@@ -192,8 +204,25 @@ class Session:
 
     def sync(self, application: ApplicationHandle) -> None:
         """Bring every index up to date, with a bar that shows how far it is."""
+        self._fetch(application)
         with progress_bar("Indexing", self.out.terminal) as progress:
             application.sync(progress)
+
+    def _fetch(self, application: ApplicationHandle) -> None:
+        for problem in application.fetch():
+            self.out.message(problem)
+
+
+def require_files(session: Session, what: str) -> None:
+    """Refuse what needs the files of a folder, if remotes are open.
+
+    Raises:
+        ConfigError: remotes are open.
+    """
+    if session.settings.replica_of:
+        raise ConfigError(
+            f"{what} needs files, and a remote is open.", kind="replica", hint="Clone it, and name the folder: -C PATH."
+        )
 
 
 @contextmanager

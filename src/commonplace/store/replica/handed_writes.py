@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import threading
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED, WRITES_PATH, WRITES_SIGNATURE, signature_of
+from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, signature_of
 from commonplace.domain.errors import (
     ConflictError,
     GitError,
@@ -31,7 +34,11 @@ from commonplace.store.names import is_object_id
 CONNECT_SECONDS = 2.0
 """Timeout in seconds of a connection to another server."""
 ANSWER_SECONDS = 15.0
-"""Timeout in seconds of its answer, which waits for a push. The lease of a server that hangs has run out by then."""
+"""Timeout in seconds of its answer, which waits for a push, while it answers probes."""
+PROBE_SECONDS = 1.0
+"""Seconds until a server is probed that has not answered, and timeout of a probe."""
+PROBES = 3
+"""Number of probes in a row without an answer after which a server hangs."""
 MAX_ANSWER = 1_000_000
 """Maximum length of an answer in bytes."""
 MAX_WRITES = 100
@@ -62,27 +69,23 @@ class WriteResult:
     error: KnowledgeError | None = None
 
 
-def send_writes(url: str, secret: str, base: str, writes: Sequence[ForwardedWrite]) -> list[WriteResult] | None:
+def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteResult] | None:
     """Hand writes to another server and wait until it has pushed them.
 
     Args:
         url: The server.
         secret: The shared secret.
-        base: Key of the remote, the same on both.
-        writes: The writes in order.
+        body: The writes, as `format_writes` makes it.
+        count: Their number.
 
     Returns:
         A result for each; None if the server cannot be reached, or refuses them. Nothing was written then.
 
     Raises:
-        ConnectionError: the server did not answer as it should, and may have pushed them.
+        ConnectionError: the server did not answer as it should, or hangs. It may have pushed them.
     """
-    body = format_writes(base, writes)
-    if len(body) > MAX_FORWARDED:
-        return None
     parts = urlsplit(url)
-    make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = make(parts.hostname or "", parts.port, timeout=CONNECT_SECONDS)
+    connection = _connection(url, CONNECT_SECONDS)
     try:
         try:
             connection.connect()
@@ -91,9 +94,10 @@ def send_writes(url: str, secret: str, base: str, writes: Sequence[ForwardedWrit
         connection.sock.settimeout(ANSWER_SECONDS)
         try:
             headers = {"Content-Type": "application/json", WRITES_SIGNATURE: signature_of(body, secret)}
-            connection.request("POST", parts.path.rstrip("/") + WRITES_PATH, body, headers)
-            answer = connection.getresponse()
-            content = answer.read(MAX_ANSWER)
+            with _ended_unless_alive(url, connection.sock):
+                connection.request("POST", parts.path.rstrip("/") + WRITES_PATH, body, headers)
+                answer = connection.getresponse()
+                content = answer.read(MAX_ANSWER)
         except (OSError, http.client.HTTPException) as error:
             raise ConnectionError(type(error).__name__) from error
     finally:
@@ -101,9 +105,48 @@ def send_writes(url: str, secret: str, base: str, writes: Sequence[ForwardedWrit
     if answer.status in {401, 403, 404, 413, 422}:
         return None
     results = _parsed_results(content) if answer.status == http.client.OK else None
-    if results is None or len(results) != len(writes):
+    if results is None or len(results) != count:
         raise ConnectionError(f"HTTP {answer.status}")
     return results
+
+
+def is_alive(url: str) -> bool:
+    """Whether a server answers `/health` within `PROBE_SECONDS`."""
+    connection = _connection(url, PROBE_SECONDS)
+    try:
+        connection.request("GET", f"{urlsplit(url).path.rstrip('/')}/health")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _ended_unless_alive(url: str, sock: socket.socket) -> Generator[None]:
+    """End a connection whose server does not answer `/health` `PROBES` times in a row: it was stopped, or hangs."""
+    answered = threading.Event()
+
+    def watch() -> None:
+        lost = 0
+        while not answered.wait(PROBE_SECONDS):
+            lost = 0 if is_alive(url) else lost + 1
+            if lost == PROBES and not answered.is_set():
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+                return
+
+    threading.Thread(target=watch, name="probe", daemon=True).start()
+    try:
+        yield
+    finally:
+        answered.set()
+
+
+def _connection(url: str, timeout: float) -> http.client.HTTPConnection:
+    parts = urlsplit(url)
+    make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return make(parts.hostname or "", parts.port, timeout=timeout)
 
 
 def format_writes(base: str, writes: Sequence[ForwardedWrite]) -> bytes:

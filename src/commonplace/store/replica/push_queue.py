@@ -237,11 +237,14 @@ class PushQueue:
 
     def _is_handed_over(self, batch: tuple[PendingWrite, ...]) -> bool:
         """Whether the server that writes now has settled the batch. Its commits are not in the clone yet."""
-        url = self.clone.lease.owner if self.clone.lease else ""
-        if not url or any(write.is_forwarded or write.is_uncertain for write in batch):
+        if self.clone.lease is None or any(write.is_forwarded or write.is_uncertain for write in batch):
             return False
+        results = None
         try:
-            results = self._forward(url, batch)
+            for url in self.clone.lease.writers():
+                results = self._forward(url, batch)
+                if results is not None:
+                    break
         except ConnectionError:  # it may push them still; a push of this server makes none of them twice
             for write in batch:
                 write.is_uncertain = True

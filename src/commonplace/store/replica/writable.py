@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import Author, record_retained
+from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
 from commonplace.store.disk.file_swap import changed_meanwhile, storage_errors
@@ -14,7 +15,14 @@ from commonplace.store.git.bare import BareStore
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.draft import TreeDraft
-from commonplace.store.replica.handed_writes import MAX_WRITES, ForwardedWrite, WriteResult, send_writes
+from commonplace.store.replica.handed_writes import (
+    MAX_WRITES,
+    ForwardedWrite,
+    WriteResult,
+    format_writes,
+    is_alive,
+    send_writes,
+)
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 
 
@@ -37,6 +45,7 @@ class WritableReplicaStore(BareStore):
         self._repository = clone.repository
         self._base = clone.source.key
         self._secret = secret
+        self._lease = clone.lease
         self._queue = PushQueue(clone, clone.repository, pushed, self._forward)
         self._problem = problem
 
@@ -107,5 +116,18 @@ class WritableReplicaStore(BareStore):
             return WriteResult(error=error)
 
     def _forward(self, url: str, writes: Sequence[PendingWrite]) -> list[WriteResult] | None:
-        handed = [ForwardedWrite(dict(one.contents), dict(one.before), one.words) for one in writes[:MAX_WRITES]]
-        return send_writes(url, self._secret, self._base, handed) if len(handed) == len(writes) else None
+        lease = self._lease
+        if len(writes) > MAX_WRITES or lease is None or (lease.has_failed(url) and not is_alive(url)):
+            return None
+        handed = [ForwardedWrite(dict(one.contents), dict(one.before), one.words) for one in writes]
+        body = format_writes(self._base, handed)
+        if len(body) > MAX_FORWARDED:
+            return None
+        results = None
+        try:
+            results = send_writes(url, self._secret, body, len(handed))
+            if results and all(isinstance(one.error, UnavailableError) for one in results):
+                results = None  # it cannot reach the remote, and this server perhaps can
+        finally:
+            (lease.failed if results is None else lease.took)(url)
+        return results

@@ -7,6 +7,8 @@ clock, and takes one over that was not renewed in time.
 
 from __future__ import annotations
 
+import hashlib
+import math
 import secrets
 import threading
 import time
@@ -24,6 +26,8 @@ LEASE_SECONDS = 10.0
 """Seconds after which a lease that was not renewed may be taken over."""
 RENEW_SECONDS = 3.0
 """Seconds after which the next push renews the lease."""
+RETRY_SECONDS = 10.0
+"""Seconds after which a server that could not take writes is tried again."""
 _SUBJECT = "The server that writes"
 
 
@@ -32,8 +36,9 @@ class WriterLease:
 
     Args:
         repository: The clone.
-        url: This server's URL, as the others reach it.
+        url: This server's URL, as the others reach it; "" if they do not, so that it never has the lease.
         peers: URLs of the other servers; a lease that names none of them is not followed.
+        base: Key of the remote, the same on all servers. It spreads many remotes over the servers.
         clock: Returns seconds from any beginning.
     """
 
@@ -42,12 +47,18 @@ class WriterLease:
         repository: GitRepository,
         url: str,
         peers: Collection[str],
+        base: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
         self._repository = repository
         self._url = url
         self._peers = frozenset(peers)
+        ranked = sorted({*peers, url} - {""}, key=lambda one: _weight(base, one), reverse=True)
+        self._before = [one for one in (ranked[: ranked.index(url)] if url else ranked) if one != url]
+        """The servers that write rather than this one, the first first (rendezvous hashing)."""
+        self._failed: dict[str, float] = {}
+        """Time of the clock at which a server could not take writes."""
         self._lock = threading.Lock()
         self._commit = ""
         """The commit that the lease is, as last seen; "" for none."""
@@ -60,13 +71,44 @@ class WriterLease:
         with self._lock:
             if commit != self._commit:
                 self._commit, self._owner, self._since = commit, self._named(commit), self._clock()
+                self._failed.pop(self._owner, None)  # it lives
 
     @property
     def owner(self) -> str:
-        """URL of the other server that writes now; "" if this one may."""
+        """URL of the other server that has the lease; "" if none has."""
         with self._lock:
-            current = self._clock() - self._since < LEASE_SECONDS
-            return self._owner if current and self._owner in self._peers else ""
+            return self._owner if self._is_current() else ""
+
+    def writers(self) -> list[str]:
+        """URLs of the servers that write rather than this one, in the order in which to try them.
+
+        The one with the lease is the first, unless this one precedes it in the order of the servers.
+        """
+        with self._lock:
+            now = self._clock()
+            usable = [one for one in self._before if now - self._failed.get(one, -math.inf) >= RETRY_SECONDS]
+            if self._is_current() and self._owner in usable:
+                usable.remove(self._owner)
+                usable.insert(0, self._owner)
+            return usable
+
+    def failed(self, url: str) -> None:
+        """A server could not take writes. It is not tried for `RETRY_SECONDS`, unless it renews the lease."""
+        with self._lock:
+            self._failed[url] = self._clock()
+
+    def has_failed(self, url: str) -> bool:
+        """Whether a server could not take writes the last time, and has not renewed the lease since."""
+        with self._lock:
+            return url in self._failed
+
+    def took(self, url: str) -> None:
+        """A server has taken writes."""
+        with self._lock:
+            self._failed.pop(url, None)
+
+    def _is_current(self) -> bool:
+        return self._owner in self._peers and self._clock() - self._since < LEASE_SECONDS
 
     def renewal(self) -> tuple[str, str] | None:
         """A new lease of this server and the one that it replaces ("" for none); None if there is time.
@@ -74,6 +116,8 @@ class WriterLease:
         Raises:
             OSError: the clone cannot be written.
         """
+        if not self._url:
+            return None
         with self._lock:
             if self._owner == self._url and self._clock() - self._since < RENEW_SECONDS:
                 return None
@@ -96,3 +140,8 @@ class WriterLease:
             if len(lines) >= 3 and lines[0] == _SUBJECT:  # noqa: PLR2004 - subject, blank line, URL
                 return lines[2]
         return ""
+
+
+def _weight(base: str, url: str) -> bytes:
+    """The weight of a server for a remote. The server with the highest one writes (highest random weight)."""
+    return hashlib.sha256(f"{base} {url}".encode("utf-8", "surrogateescape")).digest()

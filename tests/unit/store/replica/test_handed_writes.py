@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 import pytest
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED, WRITES_PATH, WRITES_SIGNATURE, signature_of
+from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, signature_of
 from commonplace.domain.errors import ConflictError, GitError, InvalidInputError
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.identity import Signature
+from commonplace.store.replica import handed_writes
 from commonplace.store.replica.handed_writes import (
     ForwardedWrite,
     WriteResult,
     format_results,
     format_writes,
+    is_alive,
     parse_writes,
     send_writes,
 )
@@ -32,6 +35,7 @@ WRITE = ForwardedWrite(
     {"folder/ä 🙂.md": BLOB, "gone.md": BLOB, "empty.md": ""},
     CommitMessage("Subject\n\nBody — ü", WHO, WHO),
 )
+BODY = format_writes("key", [WRITE])
 
 
 @contextmanager
@@ -75,7 +79,7 @@ def test_results_come_back_with_their_errors() -> None:
         WriteResult(error=GitError("Refused.", kind="remote")),
     ]
     with answering(200, {"results": format_results(results)}) as (url, asked):
-        found = send_writes(url, "secret", "key", [WRITE, WRITE, WRITE])
+        found = send_writes(url, "secret", format_writes("key", [WRITE, WRITE, WRITE]), 3)
     assert found is not None
     assert found[0] == results[0]
     assert isinstance(found[1].error, ConflictError)
@@ -88,16 +92,61 @@ def test_results_come_back_with_their_errors() -> None:
 @pytest.mark.parametrize("status", [401, 404, 413, 422])
 def test_a_server_that_refuses_them_has_not_written_them(status: int) -> None:
     with answering(status, {"error": "no"}) as (url, _):
-        assert send_writes(url, "secret", "key", [WRITE]) is None
+        assert send_writes(url, "secret", BODY, 1) is None
 
 
-def test_a_server_that_is_not_there_has_not_written_them_nor_are_larger_ones_sent() -> None:
+def test_a_server_that_is_not_there_has_not_written_them() -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    assert send_writes(url, "secret", "key", [WRITE]) is None
-    large = ForwardedWrite({"a.md": b"x" * MAX_FORWARDED}, {"a.md": ""}, WRITE.words)
-    with answering(200, {"results": []}) as (there, asked):
-        assert send_writes(there, "secret", "key", [large]) is None
-        assert asked == []
+    assert send_writes(url, "secret", BODY, 1) is None
+    assert not is_alive(url)
+
+
+@contextmanager
+def listening() -> Generator[tuple[str, socket.socket]]:
+    """A server that accepts connections and says nothing, as one that was stopped."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}", listener
+
+
+def test_a_server_that_accepts_and_hangs_is_given_up_long_before_its_answer_is_due(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(handed_writes, "ANSWER_SECONDS", 3600.0)
+    monkeypatch.setattr(handed_writes, "PROBE_SECONDS", 0.05)
+    with listening() as (url, _), pytest.raises(ConnectionError):
+        send_writes(url, "secret", BODY, 1)
+
+
+def test_a_server_that_takes_long_and_answers_probes_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handed_writes, "PROBE_SECONDS", 0.05)
+    probes = iter(range(2 * handed_writes.PROBES))
+    enough = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if next(probes, None) is None:
+                enough.set()
+            self._answer(b"{}")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            assert enough.wait(60)
+            self._answer(json.dumps({"results": format_results([WriteResult(COMMIT, PARENT)])}).encode())
+
+        def _answer(self, content: bytes) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+            """Nobody reads it."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        found = send_writes(f"http://127.0.0.1:{server.server_address[1]}", "secret", BODY, 1)
+        server.shutdown()
+    assert found == [WriteResult(COMMIT, PARENT)]
 
 
 @pytest.mark.parametrize(
@@ -106,12 +155,12 @@ def test_a_server_that_is_not_there_has_not_written_them_nor_are_larger_ones_sen
 )
 def test_an_answer_that_is_none_leaves_the_outcome_unknown(answer: object) -> None:
     with answering(200, answer) as (url, _), pytest.raises(ConnectionError):
-        send_writes(url, "secret", "key", [WRITE])
+        send_writes(url, "secret", BODY, 1)
 
 
 def test_an_error_of_the_server_leaves_the_outcome_unknown() -> None:
     with answering(500, {"error": "x"}) as (url, _), pytest.raises(ConnectionError, match="HTTP 500"):
-        send_writes(url, "secret", "key", [WRITE])
+        send_writes(url, "secret", BODY, 1)
 
 
 def _body(**changes: object) -> bytes:

@@ -200,13 +200,17 @@ def test_a_push_without_an_answer_is_looked_up_and_else_said_to_be_unknown(
 Handing: TypeAlias = Callable[[PushQueue, Sequence[PendingWrite]], list[WriteResult]]
 
 
+BASE = "base 1"
+"""Of which the server called owner is the first in the order."""
+
+
 def handed_over(work: GitRepo, handing: Handing) -> tuple[PushQueue, PushQueue]:
     """The queue of the server that has the lease, and that of another, which hands its writes over."""
     owner = queue_of(work, "owner")
-    owner.clone.lease = WriterLease(owner.clone.repository, "http://owner", ["http://other"])
+    owner.clone.lease = WriterLease(owner.clone.repository, "http://owner", ["http://other"], BASE)
     owner.settle(write(owner, "first.md", "# First\n"))  # takes the lease
     clone = ReplicaClone(work.path.parent / "other", parse_source(str(remote_of(work))))
-    clone.lease = WriterLease(clone.repository, "http://other", ["http://owner"])
+    clone.lease = WriterLease(clone.repository, "http://other", ["http://owner"], BASE)
     clone.fetch()
     assert clone.lease.owner == "http://owner"
     queue = PushQueue(clone, clone.repository, lambda: None, lambda _url, writes: handing(owner, writes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.replica.writer_lease import LEASE_SECONDS, RENEW_SECONDS, WriterLease
+from commonplace.store.replica.writer_lease import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS, WriterLease
 from support import GitRepo, MakeRepo
 
 ONE, TWO, STRANGER = "http://one:8090", "http://two:8090", "http://stranger:8090"
@@ -56,7 +56,7 @@ def test_a_lease_that_names_no_known_server_is_not_followed(repo: GitRepo) -> No
 def test_a_lease_that_was_not_renewed_in_time_is_free(repo: GitRepo) -> None:
     now = [1000.0]
     repository = GitRepository(repo.path / ".git")
-    one, two = (WriterLease(repository, url, (ONE, TWO), lambda: now[0]) for url in (ONE, TWO))
+    one, two = (WriterLease(repository, url, (ONE, TWO), clock=lambda: now[0]) for url in (ONE, TWO))
     two.observe(renewed(one))
     now[0] += RENEW_SECONDS - 0.1
     assert (two.owner, one.renewal()) == (ONE, None)
@@ -66,3 +66,53 @@ def test_a_lease_that_was_not_renewed_in_time_is_free(repo: GitRepo) -> None:
     assert two.owner == ONE
     now[0] += 0.1
     assert two.owner == ""
+
+
+def _all_of(repo: GitRepo, base: str, now: list[float]) -> dict[str, WriterLease]:
+    repository = GitRepository(repo.path / ".git")
+    urls = (ONE, TWO, STRANGER)
+    return {url: WriterLease(repository, url, set(urls) - {url}, base, lambda: now[0]) for url in urls}
+
+
+def test_all_servers_agree_on_an_order_and_many_remotes_are_spread_over_them(repo: GitRepo) -> None:
+    first: list[str] = []
+    for number in range(60):
+        leases = _all_of(repo, f"base {number}", [0.0])
+        orders = sorted((lease.writers() for lease in leases.values()), key=len)
+        assert [len(order) for order in orders] == [0, 1, 2]
+        assert orders[1] == orders[2][:1]
+        first.append(orders[1][0])
+    assert min(first.count(url) for url in (ONE, TWO, STRANGER)) >= 10
+
+
+def test_a_server_that_failed_is_tried_again_later_or_when_it_renews_the_lease(repo: GitRepo) -> None:
+    now = [1000.0]
+    leases = _all_of(repo, "base", now)
+    last = max(leases.values(), key=lambda lease: len(lease.writers()))
+    best, second = last.writers()
+    last.failed(best)
+    assert (last.writers(), last.has_failed(best)) == ([second], True)
+    now[0] += RETRY_SECONDS
+    assert last.writers() == [best, second]
+    last.failed(best)
+    last.observe(renewed(leases[best]))
+    assert (last.writers(), last.has_failed(best)) == ([best, second], False)
+
+
+def test_the_server_with_the_lease_is_tried_first_while_it_is_current(repo: GitRepo) -> None:
+    now = [1000.0]
+    leases = _all_of(repo, "base", now)
+    last = max(leases.values(), key=lambda lease: len(lease.writers()))
+    best, second = last.writers()
+    last.observe(renewed(leases[second]))
+    assert last.writers() == [second, best]
+    now[0] += LEASE_SECONDS
+    assert last.writers() == [best, second]
+    leases[best].observe(renewed(leases[second]))
+    assert leases[best].writers() == []  # it takes the lease with its next push
+
+
+def test_a_server_without_a_url_hands_over_and_never_has_the_lease(repo: GitRepo) -> None:
+    lease = lease_of(repo, "", ONE, TWO)
+    assert sorted(lease.writers()) == [ONE, TWO]
+    assert lease.renewal() is None

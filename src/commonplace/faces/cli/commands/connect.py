@@ -6,6 +6,7 @@ As JSON: `{"client", "file", "name", "names", "entry": {..}, "diff", "written"}`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -64,6 +65,7 @@ def command(
         commonplace connect claude-desktop -C ~/notes --yes
         commonplace connect vscode --tier write --commit auto --yes
         commonplace connect codex -C ~/notes -C ~/work/docs --yes
+        commonplace connect codex -C https://git.example.org/team/notes.git --tier write --yes
         commonplace connect zed --remove --name notes --yes
         commonplace connect cursor --json
         commonplace connect claude-code --toolset projects --yes
@@ -88,6 +90,9 @@ def command(
     folders = _served(session, settings)
     names = [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
     groups = [folders] if entry.name or names_layers(settings) else [[folder] for folder in folders]
+    if remotes := _remotes(session, settings):
+        writes = ["--replica-writes"] if settings.tier in {"write", "admin"} else []
+        groups = [["--replica-of", remote, *writes] for remote in remotes]
     servers = {
         name: clients.LaunchCommand(program, ["mcp", *map(str, group), *served.args()])
         for name, group in zip(names, groups, strict=True)
@@ -106,6 +111,8 @@ def _served(session: Session, settings: Settings) -> list[Path | str]:
                 raise ConfigError(f"There is no manifest {path.name!r}.", kind="manifest", hint="Name one that exists.")
         return [part for option, path in given.items() for part in (option, path)]
     store = _store(session, settings)
+    if _remotes(session, settings):
+        return []
     return [_folder(path) for path in settings.kb] if store is None else [store]
 
 
@@ -158,8 +165,15 @@ def _outcome(made: clients.ConfigChange, *, written: bool, removed: bool) -> str
 
 def _given(session: Session, settings: Settings) -> list[Path]:
     """The folders, which need not exist: the store that the toolset creates, else those of the settings."""
+    if remotes := _remotes(session, settings):
+        return [Path(remote.partition("#")[0].removesuffix(".git")) for remote in remotes]
     store = _store(session, settings)
     return [path.expanduser().absolute().resolve() for path in settings.kb] if store is None else [store]
+
+
+def _remotes(session: Session, settings: Settings) -> Sequence[str]:
+    """The remotes that -C names."""
+    return settings.replica_of if session.flags.get("kb") else ()
 
 
 def _store(session: Session, settings: Settings) -> Path | None:

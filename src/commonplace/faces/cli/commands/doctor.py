@@ -22,7 +22,7 @@ from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
 from commonplace.faces.cli.output import BOLD, FAINT, GREEN, INDENT, RED, one_line
 from commonplace.faces.cli.progress import progress_bar
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, require_files
 from commonplace.services import diagnostics
 
 
@@ -43,6 +43,7 @@ def command(
     entries of MCP clients. What mends a finding stands below it. The exit code is 1 when there is an error or a
     warning. Nothing is changed but the index, which takes in what is new. What is wrong in pages, `check` finds.
     """
+    require_files(session, "The doctor")
     found = list(_looked_at(session))
     _show(session, found, quiet=quiet)
     return FINDINGS if any(one.is_problem for one in found) else 0

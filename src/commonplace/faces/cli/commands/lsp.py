@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, require_files
 from commonplace.settings import Flags
 
 
@@ -24,4 +24,6 @@ def command(
     pip install 'commonplace[lsp]'.
     """
     given: Flags = {"kb": paths} if paths else {}
+    if any("://" in one for one in paths or session.flags.get("kb") or ()):
+        require_files(session, "An editor")
     session.dependencies.serve_editor(session.configured(given))

@@ -7,7 +7,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from commonplace.faces.cli.options import ADOPT, LayerOptions, require_layers_alone
+from commonplace.faces.cli.options import (
+    ADOPT,
+    LayerOptions,
+    ReplicaOptions,
+    require_consistent_replicas,
+    require_layers_alone,
+)
 from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, about
 from commonplace.settings.folders import names_layers, require_folders
@@ -48,6 +54,7 @@ def command(
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
     layers: LayerOptions,
+    replicas: ReplicaOptions,
     serving: McpOptions,
 ) -> None:
     """Serve folders of Markdown to an MCP client, on standard input and output.
@@ -58,6 +65,7 @@ def command(
         commonplace mcp . --tier write --commit auto
         commonplace mcp --manifest layers.json
         commonplace mcp ~/notes --transport http --port 8090
+        commonplace mcp --replica-of https://git.example.org/team/notes.git --replica-writes --tier write
 
     PATHs are the folders to serve, by default those of --kb. A folder needs no preparation, and nothing is written into
     it but what the client writes. The server answers its client at once and indexes in the background. With --toolset
@@ -65,9 +73,11 @@ def command(
     files and is no store is refused.
     """
     given: Flags = {"kb": paths} if paths else {}
-    settings = session.configured({**serving.flags(), **layers.flags(), **given})
+    settings = session.configured({**serving.flags(), **replicas.flags(), **layers.flags(), **given})
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=serving.toolset)
-    if not names_layers(settings) and session.dependencies.store_folder(settings.kb, settings) is None:
+    require_consistent_replicas(settings, replicas)
+    is_named = names_layers(settings) or settings.replica_of
+    if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
     session.out.message(session.dependencies.store_refusal(settings))  # clients are told by every call
     if serving.transport == "stdio":

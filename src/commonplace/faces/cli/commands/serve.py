@@ -11,7 +11,12 @@ import typer
 from commonplace import WORKER_VARIABLE
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.words.amounts import amount
-from commonplace.faces.cli.options import LayerOptions, require_layers_alone
+from commonplace.faces.cli.options import (
+    LayerOptions,
+    ReplicaOptions,
+    require_consistent_replicas,
+    require_layers_alone,
+)
 from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, Settings, about
 from commonplace.settings.folders import names_layers, require_folders
@@ -28,18 +33,8 @@ class ServeOptions:
     )
     tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
-    replica_of: Annotated[
-        list[str] | None, typer.Option("--replica-of", metavar="URL", help=about("replica_of"), show_default=False)
-    ] = None
-    replica_writes: Annotated[
-        bool, typer.Option("--replica-writes", help=about("replica_writes"), show_default=False)
-    ] = False
     node_url: Annotated[str | None, typer.Option("--node-url", metavar="URL", help=about("node_url"))] = None
     peer: Annotated[list[str] | None, typer.Option("--peer", metavar="URL", help=about("peer"))] = None
-    replica_poll: Annotated[str | None, typer.Option("--replica-poll", metavar="N", help=about("replica_poll"))] = None
-    engine_url: Annotated[
-        list[str] | None, typer.Option("--engine-url", metavar="URL", help=about("engine_url"), show_default=False)
-    ] = None
     public_url: Annotated[str | None, typer.Option("--public-url", metavar="URL", help=about("public_url"))] = None
     oauth_issuer: Annotated[str | None, typer.Option("--oauth-issuer", metavar="URL", help=about("oauth_issuer"))] = (
         None
@@ -68,12 +63,8 @@ class ServeOptions:
             "toolset": self.toolset,
             "tier": self.tier,
             "commit": self.commit,
-            "replica_of": self.replica_of or None,
-            "replica_writes": "true" if self.replica_writes else None,
             "node_url": self.node_url,
             "peer": self.peer or None,
-            "replica_poll": self.replica_poll,
-            "engine_url": self.engine_url or None,
             "public_url": self.public_url,
             "oauth_issuer": self.oauth_issuer,
             "oauth_audience": self.oauth_audience,
@@ -89,6 +80,7 @@ def command(
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
     listening: ServeOptions,
+    replicas: ReplicaOptions,
     layers: LayerOptions,
 ) -> None:
     """Serve folders of Markdown over HTTP: pages for people at /, REST at /api/v1, MCP at /mcp, /health, /metrics.
@@ -104,9 +96,10 @@ def command(
     other address needs one first: `commonplace keys create`.
     """
     given: Flags = {"kb": paths} if paths else {}
-    settings = session.configured({**listening.flags(), **layers.flags(), **given})
+    settings = session.configured({**listening.flags(), **replicas.flags(), **layers.flags(), **given})
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=listening.toolset)
-    _require_consistent(settings, listening, names_folders=bool(paths))
+    require_consistent_replicas(settings, replicas)
+    _require_complete_node(settings)
     is_named = names_layers(settings) or settings.replica_of
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
@@ -118,29 +111,13 @@ def command(
     session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
 
 
-def _require_consistent(settings: Settings, listening: ServeOptions, *, names_folders: bool) -> None:
-    """Reject options of replicas that need others, or exclude them."""
-    if listening.replica_of and (names_folders or names_layers(settings)):
-        raise ConfigError(
-            "Folders and --replica-of are named.", kind="replica", hint="Name folders, or remotes to follow."
-        )
-    if settings.replica_writes and not settings.replica_of:
-        raise ConfigError(
-            "Writes to replicas are allowed, and nothing is followed.",
-            kind="replica",
-            hint="Name the repositories with --replica-of, or leave --replica-writes out.",
-        )
+def _require_complete_node(settings: Settings) -> None:
+    """Reject a server that the others could not hand writes to."""
     if settings.node_url and not (settings.replica_writes and settings.cluster_secret):
         raise ConfigError(
             "A node_url is set, and not what it is for.",
             kind="replica",
             hint="Servers that share the writes of a repository need --replica-writes and a cluster_secret, too.",
-        )
-    if settings.engine_url and not settings.replica_of:
-        raise ConfigError(
-            "A search cluster is named, and nothing that is followed.",
-            kind="engine",
-            hint="Name the repositories with --replica-of, or leave --engine-url out.",
         )
 
 

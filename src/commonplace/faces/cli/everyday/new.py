@@ -18,7 +18,7 @@ from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, require_files
 from commonplace.faces.redirected_links import redirect_lines
 from commonplace.services import writes
 from commonplace.services.collections import Collection
@@ -59,6 +59,8 @@ def command(
             kind="option",
             hint="Name a page, or ask for the page of today: --daily.",
         )
+    if edit:
+        require_files(session, "An editor")
     now = datetime.now().astimezone()
     with session.opened_for_writing(commit=not no_commit) as collections:
         collection = collections.members[0]

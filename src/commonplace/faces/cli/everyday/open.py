@@ -8,7 +8,7 @@ from __future__ import annotations
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.pages import located
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, require_files
 from commonplace.services import reads
 
 
@@ -19,6 +19,7 @@ def command(session: Session, page: PageArgument) -> None:
         commonplace open notes/idea
         commonplace open "notes/idea#Next steps"
     """
+    require_files(session, "An editor")
     reference, _, heading = session.relative(page).partition("#")
     with session.opened() as collections:
         found = located(collections, reference)

@@ -65,6 +65,12 @@ def kb_push(call: Call, arguments: KbPush) -> ToolResult:
 
 def _repository(collection: Collection) -> Repository:
     repository = collection.store.repository
+    if repository is None and collection.replica is not None:
+        raise GitError(
+            f"{collection.name!r} is a replica: each write is a commit, which its remote has already.",
+            kind="repository",
+            hint="Nothing is to be committed or pushed.",
+        )
     if repository is None:
         raise GitError(
             f"{collection.name!r} is not in a Git repository.",

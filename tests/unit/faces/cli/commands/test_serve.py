@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from commonplace.faces.cli.commands.serve import ServeOptions
+from commonplace.faces.cli.options import ReplicaOptions
 from shell import Shell
 
 
 def test_only_what_is_given_becomes_a_setting() -> None:
     assert set(ServeOptions().flags().values()) == {None}
-    given = ServeOptions(port="0", replica_of=["u"], replica_writes=True, peer=[]).flags()
+    assert set(ReplicaOptions().flags().values()) == {None}
+    given = {**ServeOptions(port="0", peer=[]).flags(), **ReplicaOptions(replica_of=["u"], replica_writes=True).flags()}
     assert {name: value for name, value in given.items() if value is not None} == {
         "port": "0",
         "replica_of": ["u"],
@@ -22,7 +24,7 @@ def test_only_what_is_given_becomes_a_setting() -> None:
     ("code", "arguments", "says"),
     [
         (2, [".", "--replica-of", "/a.git"], "Folders and --replica-of are named"),
-        (2, ["--manifest", "layers.json", "--replica-of", "/a.git"], "Folders and --replica-of are named"),
+        (2, ["--manifest", "layers.json", "--replica-of", "/a.git"], "Layers and --replica-of are named"),
         (2, ["--replica-writes"], "nothing is followed"),
         (2, ["--node-url", "http://127.0.0.1:1"], "A node_url is set"),
         (2, ["--replica-of", "/a.git", "--node-url", "http://127.0.0.1:1"], "A node_url is set"),
