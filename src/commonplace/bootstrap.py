@@ -181,7 +181,6 @@ class Application:
         if follower is None:
             store = open_store(folder, commit=self.settings.commit, state_dir=self.settings.state_dir)
         else:
-            follower.fetch_first()
             store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)

@@ -80,7 +80,7 @@ class Follower:
         self._running: Popen[bytes] | None = None
         """The last git process, which must not outlive this process."""
 
-    def fetch_first(self) -> None:
+    def _fetch_first(self) -> None:
         """Wait `FIRST_SECONDS` at most for the first fetch, so that the name that a `kb.yaml` declares is known."""
         if self.clone.tip():
             return
@@ -108,7 +108,8 @@ class Follower:
         return ""
 
     def store(self) -> Store:
-        """The documents, writable or not."""
+        """The documents, writable or not. Waits for the first fetch as `_fetch_first` does."""
+        self._fetch_first()
         return self._written or self.clone.store()
 
     def take_writes(self, body: bytes) -> dict[str, list[dict[str, str]]] | None:
