@@ -91,7 +91,7 @@ class LocalIndex:
         self._open = OpenIndexFiles(store, folder, self._filled)
         self._date_updater = DateUpdater(store, self._open.catalogue)
         self._flush_worker = FlushWorker(self._flush)
-        self._updates = UpdateQueue(store.name)
+        self._updates = UpdateQueue(store.name, self._update)
         self._ready = threading.Event()
         self._watched = threading.Event()
         self._steps = (0, 0)
@@ -115,7 +115,7 @@ class LocalIndex:
 
     def update(self, addresses: Sequence[Address], timeout: float = UPDATE_SECONDS) -> None:
         """Index these files. Files that fail are logged and retried by the next scan."""
-        self._updates.run(partial(self._update, tuple(addresses)), timeout)
+        self._updates.run(tuple(addresses), timeout)
 
     def listen(self, listener: IndexListener) -> None:
         """Notify a listener of every change from now on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,14 +20,13 @@ from commonplace.store.disk.folder_scan import FolderScan
 from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.trash import SubfolderTrash
 from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.commits import commit_message
+from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.past_commits import CommitLookup
 from commonplace.store.git.tracked_documents import TrackedDocuments
 from commonplace.store.publisher import Publisher
 from commonplace.store.retention import Retention
-from commonplace.store.transaction_writer import Plan, TransactionWriter
+from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.transactions import TransactionDraft
-from commonplace.store.writer_lock import WAIT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,22 +155,21 @@ class FolderStore:
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
         """One write: locked across processes, durable, and one commit in a committing store, at its end."""
         self._require_writable()
-        with storage_errors("the write"), self._writer.lock.held(WAIT_SECONDS):
-            self._writer.repair()
-            draft = TransactionDraft(self._folder)
-            yield draft
-            self._require_writable()
-            # A commit of a page would include the user's uncommitted edits of it, so those go to the trash.
-            changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
-            if self._terms.git:
-                self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
-            self._require_served(changes)
-            plan = self._plan(changes, message, author)
-            removed = {change.path: change.content is None for change in changes} if self._terms.commits else {}
-            staged = self._writer.staged_blobs(removed)
-            with self._terms.retention.kept(changes, staged, self._terms.prefix) as kept:
-                commit = self._writer.apply(changes, plan) if changes else ""
-            draft.acknowledge(commit, kept)
+        with storage_errors("the write"), ExitStack() as retaining:
+            with self._writer.turn():
+                draft = TransactionDraft(self._folder, self._before_use)
+                yield draft
+                self._require_writable()
+                # A commit of a page would include the user's uncommitted edits of it, so those go to the trash.
+                changes = draft.changes(self._terms.prefix, keep=self._terms.commits)
+                if self._terms.git:
+                    self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
+                self._require_served(changes)
+                removed = {change.path: change.content is None for change in changes} if self._terms.commits else {}
+                staged = self._writer.staged_blobs(removed)
+                kept = retaining.enter_context(self._terms.retention.kept(changes, staged, self._terms.prefix))
+                write = self._writer.add(changes, self._planned(changes, message, author)) if changes else None
+            draft.acknowledge(write.result() if write else "", kept)
 
     def recover(self) -> list[str]:
         """Finish or undo interrupted writes. If another writer holds the lock, it has done so already."""
@@ -185,12 +183,15 @@ class FolderStore:
         except KnowledgeError as error:  # the files are readable all the same
             return [f"an interrupted write could not be repaired: {error}"]
 
-    def _plan(self, changes: Sequence[FileChange], message: str, author: Author | None) -> Plan:
+    def _before_use(self, address: Address) -> None:
+        self._writer.before_use(f"{self._terms.prefix}{address.path}")
+
+    def _planned(self, changes: Sequence[FileChange], message: str, author: Author | None) -> PlannedCommit | None:
         git = self._terms.git
         if git is None or not self._terms.commits:
-            return lambda _: None
+            return None
         contents = {change.path: change.content for change in changes}
-        return lambda token: git.plan(token, contents, commit_message(git.repository, message, author))
+        return PlannedCommit(contents, commit_message(git.repository, message, author))
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
         """Reject a document that is ignored, and a new file whose name contains bidirectional control characters."""

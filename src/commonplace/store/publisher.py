@@ -26,7 +26,7 @@ from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.store.disk.file_swap import is_missing, storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.commits import commit_message
+from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
@@ -120,7 +120,9 @@ class Publisher:
             words = commit_message(self._git.repository, message, author, sign_off=sign_off)
             staged = self._writer.staged_blobs({path: content is None for path, content in contents.items()})
             with self._retention.kept([], staged, self._prefix):
-                commit = self._writer.apply([], lambda token: self._git.plan(token, contents, words), written)
+                commit = self._writer.apply(
+                    [], lambda token: self._git.plan(token, [PlannedCommit(contents, words)]), written
+                )
         if not commit:
             raise GitError(
                 "There is nothing to commit: the files are the same as in the last commit.",

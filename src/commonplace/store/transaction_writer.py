@@ -16,20 +16,21 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import GitError, KnowledgeError, StorageError, UnavailableError
-from commonplace.store.disk.durable import Unsynced, sync_folders
-from commonplace.store.disk.file_swap import FileChange, FileSwap, storage_error
+from commonplace.store.disk.durable import FlushError, Unsynced, sync_folders
+from commonplace.store.disk.file_swap import FileChange, FileSwap, seen_again, storage_error
 from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord
-from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.commits import BranchUpdate
+from commonplace.store.git.commit_writer import MAX_TOGETHER, GitWriter
+from commonplace.store.git.commits import BranchUpdate, PlannedCommit
 from commonplace.store.git.staging.index_entries import is_locked
-from commonplace.store.recovery import recover
 from commonplace.store.writer_lock import WriterLock
+from commonplace.store.writing.group import GroupedWrite, WriteGroup
+from commonplace.store.writing.recovery import recover
 
 LOOK_AGAIN_SECONDS = 5.0
 """Seconds between a reader's failed attempt to repair and the next one."""
@@ -51,6 +52,7 @@ class TransactionWriter:
         self._pending: dict[str, str] = {}
         self._abandoned = ""
         """Token of a transaction that failed and is not rolled back yet."""
+        self._group = WriteGroup(self._apply_together, self._is_final, self._as_now)
         self._look_again = 0.0
         """Time of `time.monotonic` before which readers do not attempt another repair."""
 
@@ -68,7 +70,61 @@ class TransactionWriter:
                 "write": the message says what was changed.
         """
         token = secrets.token_hex(6)
-        commit = plan(token)
+        return self._apply(token, changes, plan(token), read or {})
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """Hold the writer lock to add one write to the group of those that wait; see `add`.
+
+        Raises:
+            UnavailableError, StorageError, GitError: the lock cannot be acquired, or an earlier write not be repaired.
+        """
+        with self.lock.joined(self._group.apply):
+            if len(self._group) >= MAX_TOGETHER:
+                self._group.apply()
+            if not self._group:
+                self.repair()
+            yield
+
+    def before_use(self, path: str) -> None:
+        """Apply the group if it changes this path, which is about to be used. Needs the `turn`."""
+        if self._group.changes(path):
+            self._group.apply()
+            self.repair()
+
+    def add(self, changes: Sequence[FileChange], commit: PlannedCommit | None) -> GroupedWrite:
+        """Add a write to the group. Its `result` is to be waited for after the `turn`.
+
+        Args:
+            changes: Changes of files.
+            commit: Its commit; None for none.
+        """
+        for change in changes:
+            self.before_use(change.path)
+        write = GroupedWrite(changes, commit, self.lock.finish_left)
+        self._group.add(write)
+        return write
+
+    def _apply_together(self, writes: Sequence[GroupedWrite]) -> Sequence[str]:
+        """Apply writes that change different paths, each with its own commit; returns the commits' ids."""
+        token = secrets.token_hex(6)
+        changes = [change for write in writes for change in write.changes]
+        planned = [write.commit for write in writes]
+        commits = self._git.plan(token, planned) if self._git and any(planned) else None
+        self._apply(token, changes, commits, {})
+        ids = iter(commits.ids if commits else ())
+        return [next(ids) if commits and commit else "" for commit in planned]
+
+    def _as_now(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+        return [seen_again(self.root, change) for change in changes]
+
+    def _is_final(self, error: BaseException) -> bool:
+        """Whether an error holds for every write of the group: a flush failed, or what was done was not undone."""
+        return bool(self._abandoned) or isinstance(error, FlushError) or isinstance(error.__cause__, FlushError)
+
+    def _apply(
+        self, token: str, changes: Sequence[FileChange], commit: BranchUpdate | None, read: Mapping[str, FileStat]
+    ) -> str:
         swap = FileSwap(self.root, token, changes)
         try:
             sync_folders(self._make(_intent(token, changes, swap, commit), swap, commit))
@@ -81,7 +137,7 @@ class TransactionWriter:
         except BaseException:  # an interrupt may come after everything is done; the files tell
             self.repair()
             raise
-        self._conclude(token, swap, commit if changes or (commit and commit.commit) else None, read or {})
+        self._conclude(token, swap, commit if changes or (commit and commit.commit) else None, read)
         return commit.commit if commit else ""
 
     def staged_blobs(self, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
@@ -137,19 +193,19 @@ class TransactionWriter:
         self._pending = done.pending
         return done.messages
 
-    def _make(self, intent: JournalIntent, swap: FileSwap, commit: BranchUpdate | None) -> set[Path]:
+    def _make(self, intent: JournalIntent, swap: FileSwap, commit: BranchUpdate | None) -> list[Path]:
+        """All steps up to the change of names; returns the folders whose names have changed, in order."""
         with Unsynced() as unsynced:
             self._journal.write(JournalRecord(intent, self._pending), unsynced)
             if commit:
                 commit.write(unsynced)
             swap.prepare(unsynced)
             unsynced.sync()
-        folders = swap.folders
-        if commit:
-            folders |= commit.place()
+        folders = commit.place() if commit else []
         swap.perform()
+        folders += swap.folders
         if commit:
-            folders |= commit.publish()
+            folders += commit.publish()
         return folders
 
     def _take_back(self, token: str, swap: FileSwap, commit: BranchUpdate | None, why: Exception) -> None:
@@ -187,7 +243,7 @@ def _intent(token: str, changes: Sequence[FileChange], swap: FileSwap, commit: B
     steps = tuple(change.step for change in changes)
     if commit is None:
         return JournalIntent(token, steps, swap.made)
-    return JournalIntent(token, steps, swap.made, commit.reference, commit.commit, tuple(commit.changed))
+    return JournalIntent(token, steps, swap.made, commit.reference, commit.commit, tuple(commit.changed), commit.base)
 
 
 def _not_taken_back(why: Exception) -> StorageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat, Receipt, RetainedCopy
@@ -19,10 +19,16 @@ _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, err
 
 
 class TransactionDraft:
-    """Reads and changes of one transaction (`domain.ports.Transaction`), in memory until it is applied."""
+    """Reads and changes of one transaction (`domain.ports.Transaction`), in memory until it is applied.
 
-    def __init__(self, folder: Folder) -> None:
+    Args:
+        folder: The files.
+        before_use: Called with an address before the transaction depends on what is there.
+    """
+
+    def __init__(self, folder: Folder, before_use: Callable[[Address], None]) -> None:
         self._folder = folder
+        self._before_use = before_use
         self._receipt: Receipt | None = None
         self._seen: dict[Address, SeenFile] = {}
         self._changes: dict[Address, bytes | None] = {}
@@ -31,6 +37,7 @@ class TransactionDraft:
     def read(self, address: Address) -> bytes:
         """The bytes of a file, with the changes of this transaction."""
         if address not in self._changes:
+            self._before_use(address)
             return self._load(address)
         content = self._changes[address]
         if content is None:
@@ -41,6 +48,7 @@ class TransactionDraft:
         """Whether the file exists, with the changes of this transaction."""
         if address in self._changes:
             return self._changes[address] is not None
+        self._before_use(address)
         return self._folder.stat(address) is not None
 
     def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
@@ -49,6 +57,7 @@ class TransactionDraft:
         Raises:
             InvalidInputError: the path exists and is not a regular file.
         """
+        self._before_use(address)
         _require_writable(self._folder, address)
         self._change(address, content, keep=keep)
 

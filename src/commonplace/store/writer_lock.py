@@ -6,16 +6,20 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.errors import StorageError, UnavailableError
 
 WAIT_SECONDS = 30.0
 """Default timeout in seconds for acquiring the lock."""
+MAX_HELD_SECONDS = 0.1
+"""Seconds after which the threads of one process leave the file to other processes for a moment."""
 _FIRST_PAUSE = 0.0005
 _LONGEST_PAUSE = 0.003
+_LET_OTHERS = 0.004
+"""Seconds in which another process that waits certainly looks at the file."""
 
 
 class WriterLock:
@@ -33,6 +37,11 @@ class WriterLock:
         """Whether this thread holds the lock."""
         return self._threads.owner == threading.get_ident()
 
+    @property
+    def waiting(self) -> int:
+        """Number of threads of this process that wait for the lock."""
+        return self._threads.waiting
+
     @contextmanager
     def held(self, wait: float = WAIT_SECONDS) -> Generator[None]:
         """Hold the lock for the duration of a `with` block.
@@ -45,29 +54,126 @@ class WriterLock:
             RuntimeError: this thread holds the lock already; transactions do not nest.
             StorageError: the lock file cannot be created.
         """
+        with self._turn(wait) as deadline:
+            self._threads.finish()
+            descriptor = self._locked(deadline, wait)
+            try:
+                yield
+            finally:
+                _unlocked(descriptor)
+
+    @contextmanager
+    def joined(self, finish: Callable[[], None], wait: float = WAIT_SECONDS) -> Generator[None]:
+        """Hold the lock as `held` does, and leave the end of the work to the last of the threads that wait for it.
+
+        Args:
+            finish: Ends the work of all threads that have held the lock since it was last called. Called while the lock
+                is held; it raises nothing.
+            wait: As for `held`.
+        """
+        threads = self._threads
+        with self._turn(wait) as deadline:
+            if threads.finishes != finish:
+                threads.finish()
+            if threads.descriptor is None:
+                threads.descriptor = self._locked(deadline, wait)
+                threads.finishes = finish
+            try:
+                yield
+            finally:
+                if not threads.waiting or threads.is_overdue:
+                    threads.finish()
+
+    def finish_left(self) -> None:
+        """End the work that `joined` left to another thread, unless one holds the lock now."""
+        if self._threads.lock.acquire(blocking=False):
+            try:
+                self._threads.owner = threading.get_ident()
+                self._threads.finish()
+            finally:
+                self._threads.owner = 0
+                self._threads.lock.release()
+
+    @contextmanager
+    def _turn(self, wait: float) -> Generator[float]:
+        """Hold the lock among the threads of this process; yields the time of `time.monotonic` at which `wait` ends."""
         deadline = time.monotonic() + wait
         if self.is_mine:
             raise RuntimeError("a transaction was begun inside another one of the same folder")
-        if not self._threads.lock.acquire(timeout=max(wait, 0.0)):
+        threads = self._threads
+        with threads.counting:
+            threads.waiting += 1
+        try:
+            acquired = threads.lock.acquire(timeout=max(wait, 0.0))
+        finally:
+            with threads.counting:
+                threads.waiting -= 1
+        if not acquired:
             raise _busy(wait)
         try:
-            self._threads.owner = threading.get_ident()
-            descriptor = _opened(self._path)
-            try:
-                lock_file(descriptor, deadline, wait)
-                yield
-            finally:
-                with suppress(OSError):  # the file has no content
-                    os.close(descriptor)
+            threads.owner = threading.get_ident()
+            yield deadline
         finally:
-            self._threads.owner = 0
-            self._threads.lock.release()
+            threads.owner = 0
+            threads.lock.release()
+
+    def _locked(self, deadline: float, wait: float) -> int:
+        """A locked descriptor of the file."""
+        self._threads.let_others()
+        descriptor = _opened(self._path)
+        with ExitStack() as closing:
+            closing.callback(_unlocked, descriptor)
+            lock_file(descriptor, deadline, wait)
+            closing.pop_all()
+        return descriptor
 
 
 class _ThreadLock:
+    """The lock among the threads of this process, and what its holders left to the next one."""
+
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.owner = 0
+        self.counting = threading.Lock()
+        self.waiting = 0
+        """Number of threads that wait for `lock`."""
+        self.descriptor: int | None = None
+        """The locked file, which stays locked from one thread to the next."""
+        self.finishes: Callable[[], None] | None = None
+        self._since = 0.0
+        """Time of `time.monotonic` from which on this process has left other processes no time to take the file."""
+        self._released = 0.0
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether other processes have waited for `MAX_HELD_SECONDS`."""
+        return time.monotonic() - self._since > MAX_HELD_SECONDS
+
+    def finish(self) -> None:
+        """End the work that was left, and unlock the file."""
+        descriptor, finish = self.descriptor, self.finishes
+        self.descriptor = self.finishes = None
+        if descriptor is not None:
+            try:
+                if finish:
+                    finish()
+            finally:
+                _unlocked(descriptor)
+                self._released = time.monotonic()
+
+    def let_others(self) -> None:
+        """Leave other processes time to take the file if this process has used it without a pause."""
+        now = time.monotonic()
+        if now - self._released > _LONGEST_PAUSE:
+            self._since = now
+        elif self.is_overdue:
+            time.sleep(_LET_OTHERS)
+            self._since = time.monotonic()
+
+
+def _unlocked(descriptor: int) -> None:
+    with suppress(OSError):  # the file has no content
+        os.close(descriptor)
 
 
 _registry: dict[str, _ThreadLock] = {}

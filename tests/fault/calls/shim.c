@@ -145,6 +145,8 @@ WRAP(READ, ssize_t, -1, pread, (int fd, void *bytes, size_t size, off_t at), fd,
 WRAP(READ, ssize_t, -1, pread64, (int fd, void *bytes, size_t size, off64_t at), fd, NULL, (fd, bytes, size, at))
 WRAP(SYNC, int, -1, fsync, (int fd), fd, NULL, (fd))
 WRAP(SYNC, int, -1, fdatasync, (int fd), fd, NULL, (fd))
+WRAP(SYNC, int, -1, syncfs, (int fd), fd, NULL, (fd))
+WRAP(SYNC, int, -1, sync_file_range, (int fd, off64_t from, off64_t size, unsigned flags), fd, NULL, (fd, from, size, flags))
 WRAP(RENAME, int, -1, rename, (const char *from, const char *to), AT_FDCWD, to, (from, to))
 WRAP(RENAME, int, -1, renameat, (int from_fd, const char *from, int fd, const char *to), fd, to, (from_fd, from, fd, to))
 WRAP(RENAME, int, -1, link, (const char *from, const char *to), AT_FDCWD, to, (from, to))

@@ -16,7 +16,7 @@ from commonplace.store.disk.file_swap import FileChange, SeenFile
 from commonplace.store.disk.folder import file_stat
 from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord, JournalStep
 from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.commits import BranchUpdate, commit_message
+from commonplace.store.git.commits import BranchUpdate, PlannedCommit, commit_message
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.writer_lock import WriterLock
@@ -46,7 +46,7 @@ class Folder:
             if self.git is None:
                 return None
             words = commit_message(self.git.repository, "Write", Author("Ann", "ann@example.org"))
-            return self.git.plan(token, {change.path: change.content for change in changes}, words)
+            return self.git.plan(token, [PlannedCommit({change.path: change.content for change in changes}, words)])
 
         with self.lock.held():
             return self.writer.apply(changes, plan)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 log = logging.getLogger(__name__)
+
+
+Item = TypeVar("Item")
+_Waiting = tuple[Sequence[Item], Future[None]]
 
 
 class OtherProcesses(Protocol):
@@ -36,32 +40,38 @@ def share_updates(others: OtherProcesses) -> None:
     _Sharing.others = others
 
 
-class UpdateQueue:
-    """Runs the updates of one index in order.
+class UpdateQueue(Generic[Item]):
+    """Runs the updates of one index in order. Those that wait while one runs are run together.
 
     Args:
         name: The index's name, for the log.
+        update: Takes the items of one or more updates.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, update: Callable[[Sequence[Item]], None]) -> None:
         self._name = name
+        self._update = update
         self._lock = threading.Lock()
+        self._waiting: list[_Waiting[Item]] = []
         self._pending: set[Future[None]] = set()
         self._threads: set[int] = set()
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="update", initializer=self._note_thread)
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="updates")
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="update", initializer=self._note_thread)
 
-    def run(self, update: Callable[[], None], timeout: float) -> None:
-        """Run an update after all earlier ones.
+    def run(self, items: Sequence[Item], timeout: float) -> None:
+        """Run an update after all earlier ones, or together with some of them.
 
         Args:
-            update: The update; its exceptions are logged.
+            items: What to update; an exception is logged.
             timeout: Seconds to wait for the update, which continues in any case.
 
         Raises:
             RuntimeError: the queue is closed.
         """
+        future: Future[None] = Future()
         with self._lock:
-            future = self._executor.submit(update)
+            self._executor.submit(self._run_waiting)
+            self._waiting.append((items, future))
             self._pending.add(future)
         if _Sharing.others:
             _Sharing.others.begin()
@@ -85,9 +95,29 @@ class UpdateQueue:
     def close(self) -> None:
         """Wait for the last update."""
         self._executor.shutdown()
+        self._worker.shutdown()
 
     def _note_thread(self) -> None:
         self._threads.add(threading.get_ident())
+
+    def _run_waiting(self) -> None:
+        with self._lock:
+            updates, self._waiting = self._waiting, []
+        if updates and not self._run_together(updates):
+            for one in updates:
+                self._run_together([one])
+
+    def _run_together(self, updates: Sequence[_Waiting[Item]]) -> bool:
+        """Run updates as one. Returns false if that failed and each is to be run by itself."""
+        error = self._worker.submit(self._update, [item for items, _ in updates for item in items]).exception()
+        if error is not None and len(updates) > 1:
+            return False
+        for _, future in updates:
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+        return True
 
     def _done(self, future: Future[None]) -> None:
         with self._lock:

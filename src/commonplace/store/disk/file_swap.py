@@ -12,7 +12,7 @@ import os
 import stat
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.domain.changes import FileStat, Revision
@@ -110,9 +110,9 @@ class FileSwap:
         """Folders to create, outermost first."""
 
     @property
-    def folders(self) -> set[Path]:
-        """Every folder in which names change."""
-        return {place.folder for _, place in self._changes} | {(self._root / made).parent for made in self.made}
+    def folders(self) -> list[Path]:
+        """Every folder in which names change, in the order of the changes."""
+        return [(self._root / made).parent for made in self.made] + [place.folder for _, place in self._changes]
 
     def prepare(self, unsynced: Unsynced) -> None:
         """Create folders and write the new bytes beside the old files. After an error, call `undo`."""
@@ -246,6 +246,23 @@ def _undo(folder: int, change: FileChange, place: FileSlot) -> None:
         os.unlink(place.name, dir_fd=folder)
     else:
         os.rename(place.old, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def seen_again(root: Path, change: FileChange) -> FileChange:
+    """A change after it was made and undone, which gives the file other times, or left alone.
+
+    If the file has other bytes than the writer saw, the result is the same change, which is a conflict then.
+    """
+    if change.before is None:
+        return change
+    *folders, name = change.path.split("/")
+    try:
+        with opened_folder(root, folders) as folder:
+            now = file_stat(os.stat(name, dir_fd=folder, follow_symlinks=False))
+        same = FileSlot(root, "", 0, change.path).revision(name) == change.before.revision
+    except OSError:
+        return change
+    return replace(change, before=SeenFile(now, change.before.revision)) if same else change
 
 
 def missing_folders(root: Path, paths: Iterable[str]) -> tuple[str, ...]:

@@ -52,9 +52,11 @@ class JournalIntent:
     reference: str = ""
     """The branch of the commit; "" without a commit."""
     commit: str = ""
-    """The commit, already written when the journal is."""
+    """The last commit, already written when the journal is."""
     paths: tuple[str, ...] = ()
-    """Paths that the commit changes, relative to the repository: the index entries to update."""
+    """Paths that the commits change, relative to the repository: the index entries to update."""
+    base: str | None = ""
+    """The commit that the branch was at; "" for none. None: the parent of `commit`, as older versions wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ def _encoded(record: JournalRecord) -> bytes:
         intent.reference,
         intent.commit,
         list(intent.paths),
+        intent.base,
     ]  # fmt: skip
     return json.dumps([told, record.pending]).encode()
 
@@ -171,12 +174,14 @@ def _decoded(text: bytes) -> JournalRecord:
         _require(is_tree_path(path) and _is_revision(identifier))
     if told is None:
         return JournalRecord(None, pending)
-    token, steps, made, reference, commit, paths = told
-    _require(bool(_TOKEN.fullmatch(token)) and _is_revision(commit) and (not reference or is_ref(reference)))
+    token, steps, made, reference, commit, paths, *rest = told
+    base = rest[0] if rest else None
+    _require(bool(_TOKEN.fullmatch(token)) and (not reference or is_ref(reference)))
+    _require(_is_revision(commit) and (base is None or _is_revision(base)))
     _require(all(is_tree_path(path) for path in (*made, *paths)))
     found = tuple(JournalStep(*step) for step in steps)
     _require(all(is_tree_path(one.path) and _is_revision(one.old) and _is_revision(one.new) for one in found))
-    return JournalRecord(JournalIntent(token, found, tuple(made), reference, commit, tuple(paths)), pending)
+    return JournalRecord(JournalIntent(token, found, tuple(made), reference, commit, tuple(paths), base), pending)
 
 
 def _is_revision(text: str) -> bool:

@@ -15,7 +15,7 @@ from commonplace.store.git.repository import GitRepository
 
 
 class BranchMove:
-    """The counterpart of `NewCommit` for an existing commit: `write`, then `publish`."""
+    """The counterpart of `NewCommits` for an existing commit: `write`, then `publish`."""
 
     def __init__(
         self, repository: GitRepository, token: str, commit: str, changed: Mapping[str, TreeEntry | None]
@@ -34,38 +34,39 @@ class BranchMove:
         self.before: Mapping[str, str] = {path: _blob(repository.entry(repository.head, path)) for path in changed}
         """Ids of the replaced blobs, by path; "" for none."""
         self._repository = repository
-        self._from = repository.tip(self.reference)
+        self.base = repository.tip(self.reference)
+        """The commit that the branch was at; "" for none."""
         self._advance = RefUpdate(repository.common, token, self.reference)
 
     def write(self, unsynced: Unsynced) -> None:
         """Write the branch's new value under a temporary name."""
         self._advance.write(self.commit, unsynced)
 
-    def place(self) -> set[Path]:
+    def place(self) -> list[Path]:
         """Nothing: the commit exists already."""
-        return set()
+        return []
 
-    def publish(self) -> set[Path]:
+    def publish(self) -> list[Path]:
         """Move the branch; returns the folders whose names have changed.
 
         Raises:
             UnavailableError: another program has moved the branch or switched to another one.
         """
         current = self._repository.branch == self.reference
-        if not current or not self._advance.perform(self._from, self._repository.tip):
+        if not current or not self._advance.perform(self.base, self._repository.tip):
             raise UnavailableError(
                 "Another Git program changed the branch meanwhile. Nothing was changed.",
                 kind="repository",
                 hint="Try again.",
             )
         self._record()
-        return {self._advance.folder}
+        return [self._advance.folder]
 
     def roll_back(self) -> bool:
         """Move the branch back if it was moved. Returns whether it does not contain the commit now."""
-        if self._repository.tip(self.reference) == self._from:
+        if self._repository.tip(self.reference) == self.base:
             return True
-        return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self._from))
+        return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self.base))
 
     def discard(self) -> None:
         """Remove the temporary file after a failed transaction."""
@@ -73,7 +74,7 @@ class BranchMove:
 
     def _record(self) -> None:
         who = bytes(signature("committer", self._repository.setting))
-        line = f"{self._from or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
+        line = f"{self.base or '0' * 40} {self.commit} ".encode() + who + b"\tcommonplace: bring in the remote\n"
         repository = self._repository
         wanted = repository.is_set("core.logallrefupdates", otherwise=True)
         append_to_logs(repository.gitdir, repository.common, self.reference, line, create=wanted)

@@ -12,15 +12,22 @@ from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import ReadOnlyError
 from commonplace.store.disk.durable import sync_folders
 from commonplace.store.disk.folder import file_stat
+from commonplace.store.disk.journal import JournalIntent
 from commonplace.store.git import refs
-from commonplace.store.git.commits import BranchUpdate, CommitMessage, NewCommit, message_of_commit
+from commonplace.store.git.commits import (
+    BranchUpdate,
+    CommitMessage,
+    NewCommits,
+    PlannedCommit,
+    message_of_commit,
+    settle,
+)
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.layout.discovery import is_submodule
 from commonplace.store.git.objects import (
     MODE_EXECUTABLE,
     MODE_FILE,
     MODE_GITLINK,
-    NewObjects,
     TreeEntry,
     discard_unplaced,
 )
@@ -28,7 +35,8 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.staging import index_entries
 from commonplace.store.git.staging.index_entries import IndexEntries
 from commonplace.store.git.staging.index_file import IndexEntry
-from commonplace.store.git.tree_cache import TreeCache
+from commonplace.store.git.tree_cache import TreeCache, entry_at
+from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.store.git.worktree.filters import is_ignored, stored_form
 from commonplace.store.names import BRANCHES, checked_ref
 
@@ -46,6 +54,8 @@ _BUSY = {
     RepositoryState.APPLY_MAILBOX_OR_REBASE: "a rebase",
 }
 
+MAX_TOGETHER = 64
+"""Maximum number of commits of one transaction."""
 _KEPT_ENTRIES = 30_000
 """Number of tree entries that are cached between writes."""
 
@@ -70,8 +80,8 @@ class GitWriter:
         busy = _BUSY.get(RepositoryState(repository.handle.state()))
         return f"{busy} is in progress in its repository; finish or abort it" if busy else ""
 
-    def plan(self, token: str, contents: Mapping[str, bytes | None], words: CommitMessage) -> NewCommit:
-        """An unwritten commit of these files' new bytes (None: no file).
+    def plan(self, token: str, commits: Sequence[PlannedCommit | None]) -> NewCommits:
+        """Unwritten commits, each on top of the one before; None for none. They change different paths.
 
         Ignored files that are not tracked are excluded.
 
@@ -79,26 +89,28 @@ class GitWriter:
             ReadOnlyError: a file is in a nested repository.
             GitError: its attributes require an unsupported feature.
         """
+        planned = NewCommits(self.repository, self._trees, token, self.repository.branch)
+        for commit in commits:
+            if commit is not None:
+                self._add(planned, commit.contents, commit.words)
+        return planned
+
+    def _add(self, commits: NewCommits, contents: Mapping[str, bytes | None], words: CommitMessage) -> None:
         repository = self.repository
-        objects = NewObjects(repository.objects, token, repository.has_object)
-        reference = repository.branch
-        base = repository.tree_of(repository.tip(reference))
         changed: dict[str, TreeEntry | None] = {}
         before: dict[str, str] = {}
         for path, content in contents.items():
             _refuse_inner_repository(repository.root, path)
-            self._refuse_submodule(base, path)
-            old = self._trees.entry(base, path)
+            self._refuse_submodule(commits, path)
+            old = entry_at(commits.trees, commits.tree, path)
             before[path] = old.id if old else ""
             if content is None:
                 changed[path] = None
             elif old is not None or not is_ignored(repository, path):
-                blob = objects.add("blob", stored_form(repository, path, content))
+                blob = commits.objects.add("blob", stored_form(repository, path, content))
                 changed[path] = TreeEntry(self._mode(path, old), blob)
-        commit = NewCommit(repository, self._trees, objects, reference)
-        commit.before = before
-        commit.prepare(changed, words)
-        return commit
+        commits.add(changed, words)
+        commits.before.update(before)
 
     def refuse_sparse(self, paths: Sequence[str]) -> None:
         """Reject new files at paths that a sparse checkout omits, because their content is unseen.
@@ -174,42 +186,57 @@ class GitWriter:
         """Whether the commit exists, on a branch or not."""
         return bool(commit) and self.repository.has_object(commit)
 
-    def roll_back(self, token: str, reference: str, commit: str) -> bool:
-        """Remove a commit from its branch if it is the last one. Returns whether the branch does not contain it now.
+    def roll_back(self, intent: JournalIntent) -> bool:
+        """Remove the last commits from their branch. Returns whether the branch does not contain them now.
 
         Raises:
             OSError, KnowledgeError: this is not possible now.
         """
-        if not commit or not self.is_committed(reference, commit):
+        if not intent.commit or not self.is_committed(intent.reference, intent.commit):
             return True
-        before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
-        advance = refs.RefUpdate(self.repository.common, token, reference)
-        return advance.roll_back(before, commit, self.repository.tip)
+        advance = refs.RefUpdate(self.repository.common, intent.token, intent.reference)
+        return advance.roll_back(self._base(intent), intent.commit, self.repository.tip)
 
-    def commit_again(self, token: str, reference: str, commit: str, paths: Sequence[str]) -> None:
-        """Commit the changes of a written but unpublished commit on its branch, with its message and people."""
-        repository = self.repository
-        objects = NewObjects(repository.objects, token, repository.has_object)
-        renewed = NewCommit(repository, self._trees, objects, reference)
-        renewed.prepare(
-            {path: repository.entry(commit, path) for path in paths}, message_of_commit(repository.commit(commit))
-        )
-        sync_folders(renewed.settle() | renewed.publish())
+    def commit_again(self, intent: JournalIntent) -> None:
+        """Commit the changes of written but unpublished commits on their branch, with their messages and people."""
+        repository, trees = self.repository, TreeDiff(self.repository)
+        renewed = NewCommits(repository, self._trees, intent.token, intent.reference)
+        for commit in reversed(self._chain(intent)):
+            tree = repository.tree_of(commit)
+            paths = map(os.fsdecode, trees.differing(repository.tree_of(self._parent(commit)), tree))
+            changed = {path: repository.entry(commit, path) for path in paths}
+            renewed.add(changed, message_of_commit(repository.commit(commit)))
+        sync_folders(settle(renewed) + renewed.publish())
 
-    def outdated(self, commit: str, paths: Sequence[str]) -> dict[str, str]:
-        """The blobs that the index has for a commit's paths unless others were staged: those of its parent."""
-        if not commit:
+    def outdated(self, intent: JournalIntent) -> dict[str, str]:
+        """The blobs that the index has for a transaction's paths unless others were staged: those before it."""
+        if not intent.commit:
             return {}
-        before = next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
-        found = {path: self.repository.entry(before, path) for path in paths}
+        before = self._base(intent)
+        found = {path: self.repository.entry(before, path) for path in intent.paths}
         return {path: entry.id if entry else "" for path, entry in found.items()}
 
-    def _refuse_submodule(self, tree: str, path: str) -> None:
+    def _base(self, intent: JournalIntent) -> str:
+        """The commit that the branch was at before a transaction; "" for none."""
+        return self._parent(intent.commit) if intent.base is None else intent.base
+
+    def _parent(self, commit: str) -> str:
+        return next((str(parent) for parent in self.repository.commit(commit).parent_ids), "")
+
+    def _chain(self, intent: JournalIntent) -> list[str]:
+        """The commits of a transaction, the last one first."""
+        commits, base = [intent.commit], self._base(intent)
+        while (parent := self._parent(commits[-1])) not in {base, ""} and len(commits) < MAX_TOGETHER:
+            commits.append(parent)
+        return commits
+
+    @staticmethod
+    def _refuse_submodule(commits: NewCommits, path: str) -> None:
         """Reject a path in a submodule that was not initialised, which has no `.git` in the work tree."""
         parts = path.split("/")
         for depth in range(1, len(parts)):
             folder = "/".join(parts[:depth])
-            entry = self._trees.entry(tree, folder)
+            entry = entry_at(commits.trees, commits.tree, folder)
             if entry is None:
                 return
             if entry.mode == MODE_GITLINK:

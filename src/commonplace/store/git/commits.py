@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,14 @@ from commonplace.domain.changes import CURRENT_CLIENT, Author
 from commonplace.domain.errors import GitError
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.git.identity import Signature, clean_message, person_of, signature, with_trailer
-from commonplace.store.git.objects import EMPTY_TREE, KnownTrees, NewObjects, TreeEntry, changed_tree
+from commonplace.store.git.objects import (
+    EMPTY_TREE,
+    KnownTrees,
+    NewObjects,
+    RawTree,
+    TreeEntry,
+    changed_tree,
+)
 from commonplace.store.git.refs import RefUpdate, append_to_logs
 from commonplace.store.git.repository import GitRepository
 
@@ -59,7 +66,7 @@ def message_of_commit(commit: pygit2.Commit) -> CommitMessage:
 
 
 class BranchUpdate(Protocol):
-    """The change of a branch in a transaction: a new commit, or a move to an existing one."""
+    """The change of a branch in a transaction: new commits, or a move to an existing one."""
 
     @property
     def reference(self) -> str:
@@ -72,8 +79,13 @@ class BranchUpdate(Protocol):
         ...
 
     @property
+    def base(self) -> str:
+        """The commit that the branch was at; "" for none."""
+        ...
+
+    @property
     def changed(self) -> Mapping[str, TreeEntry | None]:
-        """The new commit's changed entries, by path; None for a removed file."""
+        """The changed entries, by path; None for a removed file."""
         ...
 
     @property
@@ -85,16 +97,16 @@ class BranchUpdate(Protocol):
         """Write everything under temporary names."""
         ...
 
-    def place(self) -> set[Path]:
-        """Rename the durable objects to their final names; returns the folders whose names have changed."""
+    def place(self) -> list[Path]:
+        """Rename the durable objects to their final names; returns the folders whose names have changed, in order."""
         ...
 
-    def publish(self) -> set[Path]:
-        """Move the branch; returns the folders whose names have changed."""
+    def publish(self) -> list[Path]:
+        """Move the branch; returns the folders whose names have changed, in order."""
         ...
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved. Returns whether it does not contain the commit now.
+        """Move the branch back if it was moved. Returns whether it does not contain the new commits now.
 
         Raises:
             OSError, KnowledgeError: this is not possible now.
@@ -106,104 +118,172 @@ class BranchUpdate(Protocol):
         ...
 
 
-class NewCommit:
-    """A new commit on the current branch: `prepare`, `write`, then `publish`."""
+class _PlannedTrees:
+    """The cached trees, and those that are not written yet, which the cache may drop."""
 
-    def __init__(self, repository: GitRepository, trees: KnownTrees, objects: NewObjects, reference: str) -> None:
-        """Create an empty commit.
+    def __init__(self, trees: KnownTrees) -> None:
+        self._trees = trees
+        self._planned: dict[str, RawTree] = {}
+
+    def tree(self, identifier: str) -> RawTree:
+        """Entries of a tree, read-only; none for ""."""
+        planned = self._planned.get(identifier)
+        return self._trees.tree(identifier) if planned is None else planned
+
+    def keep(self, identifier: str, tree: RawTree) -> None:
+        """Add a tree."""
+        self._planned[identifier] = tree
+        self._trees.keep(identifier, tree)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCommit:
+    """The commit of one write."""
+
+    contents: Mapping[str, bytes | None]
+    """New bytes by path; None for a removed file."""
+    words: CommitMessage
+
+
+@dataclass(slots=True)
+class _NewCommit:
+    changed: Mapping[str, TreeEntry | None]
+    words: CommitMessage
+    commit: str = ""
+    parent: str = ""
+
+
+class NewCommits:
+    """New commits on the current branch, each on top of the one before: `add` each, then `write`, `place`, `publish`.
+
+    The commits change different paths.
+    """
+
+    def __init__(self, repository: GitRepository, trees: KnownTrees, token: str, reference: str) -> None:
+        """Begin without commits.
 
         Args:
             repository: The repository.
             trees: Cache of trees, which new ones are added to.
-            objects: Objects of the transaction, including the new blobs.
+            token: Token of the transaction.
             reference: The branch.
         """
         self.reference = reference
-        self.commit = ""
-        """Id of the commit; "" if there is nothing to commit."""
-        self._repository = repository
-        self._objects = objects
-        self._trees = trees
-        self._advance = RefUpdate(repository.common, objects.token, reference)
-        self.changed: Mapping[str, TreeEntry | None] = {}
-        """Changed entries, by path."""
-        self.before: Mapping[str, str] = {}
+        self.objects = NewObjects(repository.objects, token, repository.has_object)
+        """Objects of the transaction; the blobs of `add` are among them."""
+        self.base = repository.tip(reference)
+        """The commit that the branch was at when the first one was planned; "" for none."""
+        self.before: dict[str, str] = {}
         """Ids of the replaced blobs, by path; "" for none."""
-        self._words: CommitMessage | None = None
-        self._parent = ""
+        self.trees: KnownTrees = _PlannedTrees(trees)
+        """The trees of the repository and of these commits."""
+        self._repository = repository
+        self._advance = RefUpdate(repository.common, token, reference)
+        self._planned: list[_NewCommit] = []
+        self._tip = self.base
+        self.tree = repository.tree_of(self.base)
+        """Id of the last commit's tree; "" without a commit."""
 
-    def prepare(self, changed: Mapping[str, TreeEntry | None], words: CommitMessage) -> None:
-        """Create trees and the commit on top of the branch's current commit."""
-        self.changed = changed
-        self._words = words
-        self._parent = self._repository.tip(self.reference)
-        base = self._repository.tree_of(self._parent)
-        tree = changed_tree(self._objects, self._trees, base, changed)
-        differs = tree != (base or EMPTY_TREE)
-        self.commit = self._objects.add("commit", words.content(tree, self._parent)) if differs else ""
+    @property
+    def commit(self) -> str:
+        """Id of the last commit; "" if there is nothing to commit."""
+        return self._tip if any(one.commit for one in self._planned) else ""
+
+    @property
+    def changed(self) -> Mapping[str, TreeEntry | None]:
+        """Changed entries of all commits, by path."""
+        return {path: entry for one in self._planned for path, entry in one.changed.items()}
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Id of each commit; "" if nothing differs. They change if another program has moved the branch meanwhile."""
+        return [one.commit for one in self._planned]
+
+    def add(self, changed: Mapping[str, TreeEntry | None], words: CommitMessage) -> None:
+        """Plan a commit on top of the others."""
+        planned = _NewCommit(changed, words)
+        self._plan(planned)
+        self._planned.append(planned)
 
     def write(self, unsynced: Unsynced) -> None:
         """Write objects and the branch's new value under temporary names."""
         if self.commit:
-            self._objects.write(unsynced)
+            self.objects.write(unsynced)
             self._advance.write(self.commit, unsynced)
 
-    def place(self) -> set[Path]:
-        """Rename the durable objects to their final names; returns the folders whose names have changed."""
-        return self._objects.place()
+    def place(self) -> list[Path]:
+        """Rename the durable objects to their final names; returns the folders whose names have changed, in order."""
+        return self.objects.place()
 
-    def publish(self) -> set[Path]:
-        """Move the branch to the commit; returns the folders whose names have changed.
+    def publish(self) -> list[Path]:
+        """Move the branch to the last commit; returns the folders whose names have changed, in order.
 
         Raises:
             GitError: the branch keeps moving, or is no longer the current one.
             UnavailableError: another program holds the branch's lock.
         """
-        folders: set[Path] = set()
+        folders: list[Path] = []
         for _ in range(MAX_COMMIT_ATTEMPTS):
-            if not self.commit or self._words is None:
+            if not self.commit:
                 return folders
             if self._repository.branch != self.reference:
                 raise _switched(self.reference)
-            if self._advance.perform(self._parent, self._repository.tip):
-                self._record(self._words)
-                return folders | {self._advance.folder}
-            self.prepare(self.changed, self._words)
-            folders |= self.settle()
+            if self._advance.perform(self.base, self._repository.tip):
+                self._record()
+                return [*folders, self._advance.folder]
+            self._plan_again()
+            folders += settle(self)
         raise _restless(self.reference)
 
-    def settle(self) -> set[Path]:
-        """Write, sync and place the objects in one step."""
-        with Unsynced() as unsynced:
-            self.write(unsynced)
-            unsynced.sync()
-        return self.place()
-
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved. Returns whether it does not contain the commit now."""
-        return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self._parent))
+        """Move the branch back if it was moved. Returns whether it does not contain the commits now."""
+        return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self.base))
 
     def discard(self) -> None:
         """Remove the temporary files after a failed transaction."""
-        self._objects.discard()
+        self.objects.discard()
         self._advance.discard()
 
-    def _record(self, words: CommitMessage) -> None:
-        """Append to the reflogs."""
+    def _plan(self, planned: _NewCommit) -> None:
+        """Create trees and the commit on top of the last one."""
+        tree = changed_tree(self.objects, self.trees, self.tree, planned.changed)
+        planned.parent, planned.commit = self._tip, ""
+        if tree != (self.tree or EMPTY_TREE):
+            content = planned.words.content(tree, self._tip)
+            planned.commit = self._tip = self.objects.add("commit", content)
+            self.tree = tree
+
+    def _plan_again(self) -> None:
+        """Plan all commits on top of the branch's current commit."""
+        self.base = self._tip = self._repository.tip(self.reference)
+        self.tree = self._repository.tree_of(self.base)
+        for planned in self._planned:
+            self._plan(planned)
+
+    def _record(self) -> None:
+        """Append to the reflogs, a line for each commit."""
         repository = self._repository
         wanted = repository.is_set("core.logallrefupdates", otherwise=True)
-        line = _log_line(self._parent, self.commit, words)
-        append_to_logs(repository.gitdir, repository.common, self.reference, line, create=wanted)
+        lines = b"".join(_log_line(one.parent, one.commit, one.words) for one in self._planned if one.commit)
+        append_to_logs(repository.gitdir, repository.common, self.reference, lines, create=wanted)
+
+
+def settle(commits: NewCommits) -> list[Path]:
+    """Write, flush and place the objects of commits; returns the folders whose names have changed, in order."""
+    with Unsynced() as unsynced:
+        commits.write(unsynced)
+        unsynced.sync()
+    return commits.place()
 
 
 def roll_back_branch(repository: GitRepository, advance: RefUpdate, reference: str, move: tuple[str, str]) -> bool:
-    """Move a branch from a commit back to its parent. Returns whether it does not contain the commit now.
+    """Move a branch from new commits back to where it was. Returns whether it does not contain the last one now.
 
     Args:
         repository: The repository.
         advance: The transaction's update of the branch.
         reference: The branch.
-        move: The commit and its parent, each "" for none.
+        move: The last commit and the one that the branch was at, each "" for none.
 
     Raises:
         OSError, KnowledgeError: this is not possible now.

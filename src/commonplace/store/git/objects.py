@@ -96,17 +96,17 @@ class NewObjects:
                 self._written[identifier] = beside
                 unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder)
 
-    def place(self) -> set[Path]:
-        """Rename the written objects to their final names; returns the folders whose names have changed."""
-        touched: set[Path] = set()
+    def place(self) -> list[Path]:
+        """Rename the written objects to their final names; returns the folders whose names have changed, in order."""
+        touched: list[Path] = []
         for identifier, beside in self._written.items():
             with self._opened() as folder:
                 with suppress(FileExistsError):
                     os.mkdir(identifier[:2], dir_fd=folder)
-                    touched.add(self._folder)
+                    touched.append(self._folder)
                 with self._opened(identifier[:2]) as inner:
                     os.rename(beside, identifier[2:], src_dir_fd=folder, dst_dir_fd=inner)
-            touched.add(self._folder / identifier[:2])
+            touched.append(self._folder / identifier[:2])
         self._written.clear()
         self._contents.clear()
         return touched

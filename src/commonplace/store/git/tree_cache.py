@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from commonplace.store.git.objects import FOLDER_MODE, RawTree, TreeEntry, parse_tree
+from commonplace.store.git.objects import FOLDER_MODE, KnownTrees, RawTree, TreeEntry, parse_tree
 
 
 class TreeCache:
@@ -44,11 +44,16 @@ class TreeCache:
 
     def entry(self, tree: str, path: str) -> TreeEntry | None:
         """The entry of a tree at a path; None if there is none."""
-        *folders, name = os.fsencode(path).split(b"/")
-        for folder in folders:
-            found = self.tree(tree).get(folder)
-            if found is None or found[0] != FOLDER_MODE:
-                return None
-            tree = found[1].hex()
-        found = self.tree(tree).get(name)
-        return TreeEntry(int(found[0], 8), found[1].hex()) if found else None
+        return entry_at(self, tree, path)
+
+
+def entry_at(trees: KnownTrees, tree: str, path: str) -> TreeEntry | None:
+    """The entry of a tree at a path; None if there is none."""
+    *folders, name = os.fsencode(path).split(b"/")
+    for folder in folders:
+        found = trees.tree(tree).get(folder)
+        if found is None or found[0] != FOLDER_MODE:
+            return None
+        tree = found[1].hex()
+    found = trees.tree(tree).get(name)
+    return TreeEntry(int(found[0], 8), found[1].hex()) if found else None

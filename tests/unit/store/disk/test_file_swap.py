@@ -19,6 +19,7 @@ from commonplace.store.disk.file_swap import (
     is_missing,
     missing_folders,
     remove_empty_above,
+    seen_again,
     storage_error,
 )
 from commonplace.store.disk.folder import file_stat
@@ -164,3 +165,24 @@ def test_an_error_of_the_disk_says_what_to_do_and_no_path(number: int, hint: str
     assert error.hint.startswith(hint)
     assert "/home" not in error.advice
     assert error.context["errno"] == number
+
+
+def test_a_change_that_was_undone_can_be_made_again_and_that_of_a_file_with_other_bytes_is_a_conflict(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.md").write_bytes(b"old")
+    seen = SeenFile(file_stat((tmp_path / "a.md").lstat()), revision_of(b"old"))
+    change, new = FileChange("a.md", seen, b"new"), FileChange("in/new.md", None, b"new")
+    swap = FileSwap(tmp_path, "cafe", [change])
+    with Unsynced() as unsynced:
+        swap.prepare(unsynced)
+    swap.perform()
+    swap.undo()
+    again = seen_again(tmp_path, change)
+    assert again.before == SeenFile(file_stat((tmp_path / "a.md").lstat()), seen.revision)
+    assert again.before != seen
+    (tmp_path / "a.md").write_bytes(b"other")
+    assert seen_again(tmp_path, change) is change
+    (tmp_path / "a.md").unlink()
+    assert seen_again(tmp_path, change) is change
+    assert seen_again(tmp_path, new) is new

@@ -50,8 +50,8 @@ def test_a_published_move_is_what_git_sees_and_its_log_says_so(repo: GitRepo) ->
     move = moving(repo)
     assert repo.git("rev-parse", "main") == before
     assert move.before == {"a.md": repo.git("rev-parse", "main:a.md"), "b.md": ""}
-    assert move.place() == set()
-    assert move.publish() == {repo.path / ".git/refs/heads"}
+    assert move.place() == []
+    assert move.publish() == [repo.path / ".git/refs/heads"]
     assert repo.git("rev-parse", "main") == repo.git("rev-parse", "next")
     assert repo.git("reflog", "-1", "--format=%gs", "main") == "commonplace: bring in the remote"
     assert repo.git("rev-parse", "main@{1}") == before

@@ -21,7 +21,7 @@ from commonplace.store.disk.file_swap import FileChange, SeenFile, storage_error
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.branch_move import BranchMove
 from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.commits import commit_message
+from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_diff import TreeDiff
@@ -113,7 +113,7 @@ class WorkTree:
         read = {path: found[0] for path, found in contents.items() if found is not None}
         staged = self.writer.staged_blobs({path: content is None for path, content in plain.items()})
         with recording_retained() as kept, self.retention.kept([], staged):
-            self.writer.apply([], lambda token: self.git.plan(token, plain, words), read)
+            self.writer.apply([], lambda token: self.git.plan(token, [PlannedCommit(plain, words)]), read)
         _log_kept(kept)
         return len(contents), message
 

@@ -67,20 +67,20 @@ def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned:
     files = [_file(root, intent.token, number, step) for number, step in enumerate(intent.steps)]
     names = ", ".join(step.path for step in intent.steps) or "a commit"
     committed = bool(git and git.is_committed(intent.reference, intent.commit))
-    if intent.token == abandoned and git and git.roll_back(intent.token, intent.reference, intent.commit):
+    if intent.token == abandoned and git and git.roll_back(intent):
         committed = False
     finished = committed or (intent.token != abandoned and _can_be_finished(files, git, intent))
     if finished:
         _finish(files)
         if git and intent.commit and not committed:
-            git.commit_again(intent.token, intent.reference, intent.commit, intent.paths)
+            git.commit_again(intent)
     else:
         _undo(files)
     told.append(f"{'finished' if finished else 'undid'} an interrupted write of {names}")
     _clean_up(root, intent, files)
     if git is None:
         return RecoveryReport(told, {})
-    pending = record.pending | (git.outdated(intent.commit, intent.paths) if finished else {})
+    pending = record.pending | (git.outdated(intent) if finished else {})
     return RecoveryReport(told, git.repair_index(intent.token, pending))
 
 

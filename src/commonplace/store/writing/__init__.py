@@ -1,0 +1,1 @@
+"""How writes become durable together, and what the next start does with an interrupted one."""

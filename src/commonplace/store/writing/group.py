@@ -1,0 +1,140 @@
+"""Writes of several threads that are made durable together: each is its own commit, and each has its own outcome.
+
+A thread evaluates its transaction while it holds the writer lock, adds it to the group and passes the lock on. The last
+thread of those that wait for the lock applies the group, so that its flushes are shared. Nothing of a group is on disk
+before that: a transaction that touches a path of the group applies it first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.store.disk.file_swap import FileChange
+from commonplace.store.git.commits import PlannedCommit
+
+LOOK_AGAIN_SECONDS = 0.05
+"""Seconds after which a waiting write looks whether its group was left behind by a thread that gave up waiting."""
+
+
+@dataclass(eq=False, slots=True)
+class GroupedWrite:
+    """One write of a group and its outcome."""
+
+    changes: Sequence[FileChange]
+    commit: PlannedCommit | None
+    """None without a commit."""
+    finish_left: Callable[[], None]
+    """Applies the group if no other thread does."""
+    _done: threading.Event = field(default_factory=threading.Event)
+    _id: str = ""
+    _error: BaseException | None = None
+
+    def succeed(self, commit: str) -> None:
+        """Record that the write is durable, in this commit ("" for none)."""
+        self._id = commit
+        self._done.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Record why the write was not made."""
+        self._error = error
+        self._done.set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is an outcome."""
+        return self._done.is_set()
+
+    def result(self) -> str:
+        """Wait until the write is durable, after the turn; returns the commit's id, "" without one.
+
+        Raises:
+            KnowledgeError: the write was not made; as `TransactionWriter.apply`.
+        """
+        while not self._done.wait(LOOK_AGAIN_SECONDS):
+            self.finish_left()
+        if self._error is not None:
+            raise self._error
+        return self._id
+
+
+class WriteGroup:
+    """The writes that wait to be applied. Every use needs the writer lock.
+
+    Args:
+        together: Applies all writes as one step; returns their commits' ids. An error means that nothing was changed.
+        is_final: Whether an error of `together` holds for each of the writes, so that none is tried by itself.
+        again: The changes of a write after `together` has failed: what was undone has other times.
+    """
+
+    def __init__(
+        self,
+        together: Callable[[Sequence[GroupedWrite]], Sequence[str]],
+        is_final: Callable[[BaseException], bool],
+        again: Callable[[Sequence[FileChange]], Sequence[FileChange]],
+    ) -> None:
+        self._together = together
+        self._is_final = is_final
+        self._again = again
+        self._writes: list[GroupedWrite] = []
+        self._paths: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    def add(self, write: GroupedWrite) -> None:
+        """Add a write, which changes none of the paths that other writes of the group change."""
+        self._writes.append(write)
+        self._paths.update(change.path for change in write.changes)
+
+    def changes(self, path: str) -> bool:
+        """Whether a write of the group changes a path."""
+        return path in self._paths
+
+    def apply(self) -> None:
+        """Apply the writes and record their outcomes. If one of them cannot be made, the others are made without it."""
+        writes, self._writes, self._paths = self._writes, [], set()
+        if not writes:
+            return
+        try:
+            self._apply(writes)
+        finally:  # an interrupt may come at any point, and no thread may wait for ever
+            for write in writes:
+                if not write.is_done:
+                    write.fail(_interrupted())
+
+    def _apply(self, writes: Sequence[GroupedWrite]) -> None:
+        try:
+            commits = self._together(writes)
+        except (KnowledgeError, OSError) as error:
+            if len(writes) == 1 or self._is_final(error):
+                for number, write in enumerate(writes):
+                    write.fail(_copied(error) if number else error)
+                return
+        else:
+            for write, commit in zip(writes, commits, strict=True):
+                write.succeed(commit)
+            return
+        for write in writes:
+            write.changes = self._again(write.changes)
+            self._apply([write])
+
+
+def _interrupted() -> UnavailableError:
+    return UnavailableError(
+        "The write was interrupted, and may have been made.",
+        kind="document",
+        hint="Read the document to see what it holds.",
+    )
+
+
+def _copied(error: BaseException) -> BaseException:
+    """An equal error: one that several threads raise would get the traceback of each."""
+    copy = type(error).__new__(type(error), *error.args)
+    with suppress(AttributeError):
+        copy.__dict__.update(error.__dict__)
+    copy.__cause__ = error.__cause__
+    return copy
