@@ -4,8 +4,8 @@ The order of the steps makes a transaction safe:
 
 1. the journal, the new files, Git's objects and the branch's new content are written under temporary names;
 2. all of them are made durable together;
-3. names change: Git's objects, the files, the branch;
-4. the folders are made durable; the write can be acknowledged;
+3. names change: Git's objects, whose folders are made durable, the files, the branch;
+4. the folders of files and branch are made durable; the write can be acknowledged;
 5. the index entries are updated, old files are removed, the journal is emptied.
 
 A non-empty journal under the lock means that its writer was interrupted. The bytes of the files tell how far it came.
@@ -201,12 +201,10 @@ class TransactionWriter:
                 commit.write(unsynced)
             swap.prepare(unsynced)
             unsynced.sync()
-        folders = commit.place() if commit else []
+        if commit:  # the branch must not lead to objects whose names a power failure takes
+            sync_folders(commit.place(), unless_ordered=True)
         swap.perform()
-        folders += swap.folders
-        if commit:
-            folders += commit.publish()
-        return folders
+        return swap.folders + (commit.publish() if commit else [])
 
     def _take_back(self, token: str, swap: FileSwap, commit: BranchUpdate | None, why: Exception) -> None:
         """Roll back. If that fails, the journal remains, and this process's next write rolls back first.

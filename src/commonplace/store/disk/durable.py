@@ -96,11 +96,12 @@ def write_all(descriptor: int, content: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
-def sync_folders(folders: Iterable[Path]) -> None:
+def sync_folders(folders: Iterable[Path], *, unless_ordered: bool = False) -> None:
     """Make the names in these folders durable. Missing folders are skipped.
 
     Args:
         folders: The last one is that whose names changed last.
+        unless_ordered: Whether to skip file systems on which these names are durable before those that change later.
 
     Raises:
         FlushError: the disk failed.
@@ -114,7 +115,8 @@ def sync_folders(folders: Iterable[Path]) -> None:
                 closing.callback(_released, descriptors[-1])
         with _flushing():
             for on_device in _by_device(descriptors):
-                _sync_names(on_device)
+                if not (unless_ordered and _is_ordered(on_device[0])):
+                    _sync_names(on_device)
 
 
 def _by_device(descriptors: Sequence[int]) -> Iterable[Sequence[int]]:
@@ -149,6 +151,10 @@ def _sync_names(descriptors: Sequence[int]) -> None:
     else:
         for descriptor in descriptors:
             _sync(descriptor)
+
+
+def _is_ordered(descriptor: int) -> bool:
+    return method_of(os.fstat(descriptor).st_dev) is FlushMethod.ORDERED
 
 
 def _method(descriptors: Sequence[int]) -> FlushMethod:

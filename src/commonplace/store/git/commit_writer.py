@@ -206,7 +206,8 @@ class GitWriter:
             paths = map(os.fsdecode, trees.differing(repository.tree_of(self._parent(commit)), tree))
             changed = {path: repository.entry(commit, path) for path in paths}
             renewed.add(changed, message_of_commit(repository.commit(commit)))
-        sync_folders(settle(renewed) + renewed.publish())
+        settle(renewed)
+        sync_folders(renewed.publish())
 
     def outdated(self, intent: JournalIntent) -> dict[str, str]:
         """The blobs that the index has for a transaction's paths unless others were staged: those before it."""

@@ -11,7 +11,7 @@ import pygit2
 
 from commonplace.domain.changes import CURRENT_CLIENT, Author
 from commonplace.domain.errors import GitError
-from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.git.identity import Signature, clean_message, person_of, signature, with_trailer
 from commonplace.store.git.objects import (
     EMPTY_TREE,
@@ -222,17 +222,16 @@ class NewCommits:
             GitError: the branch keeps moving, or is no longer the current one.
             UnavailableError: another program holds the branch's lock.
         """
-        folders: list[Path] = []
         for _ in range(MAX_COMMIT_ATTEMPTS):
             if not self.commit:
-                return folders
+                return []
             if self._repository.branch != self.reference:
                 raise _switched(self.reference)
             if self._advance.perform(self.base, self._repository.tip):
                 self._record()
-                return [*folders, self._advance.folder]
+                return [self._advance.folder]
             self._plan_again()
-            folders += settle(self)
+            settle(self)
         raise _restless(self.reference)
 
     def roll_back(self) -> bool:
@@ -268,12 +267,12 @@ class NewCommits:
         append_to_logs(repository.gitdir, repository.common, self.reference, lines, create=wanted)
 
 
-def settle(commits: NewCommits) -> list[Path]:
-    """Write, flush and place the objects of commits; returns the folders whose names have changed, in order."""
+def settle(commits: NewCommits) -> None:
+    """Write and place the objects of commits, and make them durable."""
     with Unsynced() as unsynced:
         commits.write(unsynced)
         unsynced.sync()
-    return commits.place()
+    sync_folders(commits.place(), unless_ordered=True)
 
 
 def roll_back_branch(repository: GitRepository, advance: RefUpdate, reference: str, move: tuple[str, str]) -> bool:

@@ -152,6 +152,8 @@ def test_of_folders_of_a_journaling_file_system_the_one_that_changed_last_is_flu
     flushes = Flushes(monkeypatch, FlushMethod.ORDERED)
     for name in "abcd":
         (tmp_path / name).mkdir()
+    sync_folders([tmp_path / name for name in "cabdac"], unless_ordered=True)
+    assert flushes.synced == []
     sync_folders([tmp_path / name for name in "cabdac"])
     assert flushes.synced == ["c"]
 
@@ -168,7 +170,7 @@ def test_elsewhere_the_whole_is_flushed_or_each_file(
         for name in "abcd":
             unsynced.create(tmp_path / f"{name}.md", b"x")
         unsynced.sync()
-    sync_folders(tmp_path / name for name in "abcd")
+    sync_folders((tmp_path / name for name in "abcd"), unless_ordered=True)
     assert (len(flushes.synced), flushes.whole) == (synced, whole)
 
 

@@ -12,7 +12,7 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError, KnowledgeError, StorageError
 from commonplace.domain.ports import Store
-from commonplace.store import open_store
+from commonplace.store import open_store, writer_lock
 from commonplace.store.disk import durable
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.writer_lock import WriterLock
@@ -65,7 +65,8 @@ class Writers:
 
 
 @pytest.fixture
-def writers(repo: GitRepo) -> Writers:
+def writers(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Writers:
+    monkeypatch.setattr(writer_lock, "MAX_HELD_SECONDS", 600.0)  # a slow machine applies a group earlier
     return Writers(repo, committing(repo.path))
 
 
