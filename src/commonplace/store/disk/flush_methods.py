@@ -18,8 +18,8 @@ from enum import Enum, auto
 from functools import cache
 from pathlib import Path
 
-DIRTY_KIB = 65_536
-DIRTY_KIB_EACH = 2_048
+DIRTY_KIB = 16_384
+DIRTY_KIB_EACH = 1_024
 """KiB of unwritten data of all programs up to which the whole file system is flushed: in all, and for each file.
 
 Whoever writes often finds only what other programs have written since the last flush.

@@ -67,9 +67,9 @@ def test_where_the_kernel_shows_nothing_every_file_is_flushed(tmp_path: Path) ->
 
 
 def test_the_whole_is_flushed_while_programs_have_written_little(kernel: KernelFiles) -> None:
-    kernel.memory.write_text("MemTotal: 1 kB\nDirty:  60000 kB\nWriteback:  5000 kB\nWritebackTmp: 900000 kB\n")
+    kernel.memory.write_text("MemTotal: 1 kB\nDirty:  16000 kB\nWriteback:  2000 kB\nWritebackTmp: 900000 kB\n")
     assert is_whole_quicker(3, kernel)
-    kernel.memory.write_text("Dirty:  80000 kB\nWriteback:  5000 kB\n")
+    kernel.memory.write_text("Dirty:  20000 kB\nWriteback:  5000 kB\n")
     assert not is_whole_quicker(3, kernel)
     assert is_whole_quicker(20, kernel)
 
