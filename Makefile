@@ -100,7 +100,7 @@ eval: setup-dev model ## quality of search on judged question sets (../shared/ev
 dist: setup ## wheel and sdist (the same bytes each time), bill of materials, licences and SHA256SUMS, in dist/
 	@$(BIN)/python tools/release/build_dist.py
 
-check-wheel: setup-dev ## the suites of kb and of the command line against the wheel, in an environment outside the checkout
+check-wheel: setup-dev ## the suites of kb, the command line and the language server against the wheel, outside the checkout
 	@$(BIN)/python tools/release/check_wheel.py -n $(WORKERS) --dist worksteal $(ARGS)
 
 mcpb: dist ## an MCP bundle for clients that install by one click, in dist/

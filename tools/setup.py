@@ -65,10 +65,11 @@ def _install_checks(lock: str) -> None:
 
 
 def _make_venv() -> None:
-    """A `.venv` that was made here by this Python stays; one that was copied, or whose Python is gone, is replaced."""
+    """Keep a whole `.venv` that this Python made here; replace one that was copied, cut off, or lost its Python."""
     made = VENV / ".made"
     origin = f"{ROOT}\n{sys.version}\n"
-    if PYTHON.exists() and (not made.exists() or made.read_text(encoding="utf-8") == origin):
+    whole = PYTHON.exists() and (VENV / "bin" / "pip").exists()  # pip comes last
+    if whole and (not made.exists() or made.read_text(encoding="utf-8") == origin):
         made.write_text(origin, encoding="utf-8")
         return
     reason = "no virtual environment can be made; on Debian and Ubuntu: apt-get install python3-venv"

@@ -1,9 +1,9 @@
-"""Runs the acceptance suites of `kb` and of the command line against the built wheel instead of the checkout.
+"""Runs the suites of `kb`, the command line and the language server against the built wheel instead of the checkout.
 
     make check-wheel          ARGS="-k search" are handed to pytest
 
-The wheel is built and installed with the extra `meaning` into a new virtual environment outside the checkout. The
-suites run there from a copy of the tests and the example: nothing of `src` can be imported.
+The wheel is built and installed with its extras into a new virtual environment outside the checkout. The suites run
+there from a copy of the tests and the example: nothing of `src` can be imported.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from pathlib import Path
 from build_dist import exported
 from pins import ROOT
 
-SUITES = ("tests/acceptance/kb", "tests/acceptance/cli")
-TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist", "pyyaml")
+SUITES = ("tests/acceptance/kb", "tests/acceptance/cli", "tests/acceptance/lsp")
+EXTRAS = "cluster,lsp,meaning"
+TOOLS = ("hypothesis", "pytest", "pytest-lsp", "pytest-timeout", "pytest-xdist", "pyyaml")
 """What the tests need besides the product; in the versions that are pinned for the checkout."""
 NEEDED = ("tests", "examples", "docs", "README.md", "pyproject.toml")
 """What the tests read of the checkout."""
@@ -54,7 +55,7 @@ def main() -> int:
 
 
 def _environment(folder: Path) -> str:
-    """A virtual environment with the wheel, its extra and what the tests need; its Python."""
+    """A virtual environment with the wheel, its extras and what the tests need; its Python."""
     _run([sys.executable, str(Path(__file__).with_name("build_dist.py")), "--out", str(folder / "dist")], ROOT)
     wheel = next((folder / "dist").glob("*.whl"))
     venv.create(folder / "venv", with_pip=True)
@@ -63,7 +64,7 @@ def _environment(folder: Path) -> str:
     pins = re.findall(r"^([a-z0-9.-]+==\S+)( ; .*?)? \\$", lock, re.MULTILINE)
     (folder / "pins.txt").write_text("".join(f"{pin}{marker}\n" for pin, marker in pins), encoding="utf-8")
     pip = [python, "-m", "pip", "install", "-q", "-c", str(folder / "pins.txt")]
-    _run([*pip, f"commonplace[meaning] @ {wheel.as_uri()}", *TOOLS], folder)
+    _run([*pip, f"commonplace[{EXTRAS}] @ {wheel.as_uri()}", *TOOLS], folder)
     return python
 
 

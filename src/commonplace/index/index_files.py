@@ -24,7 +24,7 @@ from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
 from commonplace.index.batch_lock import BatchLock
 from commonplace.index.catalogue.broken_links import BrokenLinks, LinkDecisionCache, find_broken_links
-from commonplace.index.catalogue.database import Catalogue, create_catalogue
+from commonplace.index.catalogue.database import Catalogue, OtherVersionError, create_catalogue
 from commonplace.index.catalogue.generation_cache import GenerationCache
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
@@ -225,7 +225,9 @@ class IndexLocation:
             except DAMAGE_ERRORS as again:
                 raise_if_file_limit(again)
                 if found:
-                    log.warning("%s: the index is unusable (%s) and is rebuilt", self._store.name, reason)
+                    # After an upgrade this is what should happen; damage is not.
+                    level = logging.INFO if isinstance(again, OtherVersionError) else logging.WARNING
+                    log.log(level, "%s: the index is unusable (%s) and is rebuilt", self._store.name, reason)
             self._wipe()
             FullText(self._folder / FULLTEXT_FOLDER, create=True)
             create_catalogue(self._folder / CATALOGUE_FILE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lsprotocol.types import (
@@ -210,22 +211,50 @@ def workspace_symbols(pages: Pages, query: str) -> list[WorkspaceSymbol]:
             hits = collection.index.search(SearchQuery(text=query, limit=MAX_FOUND, sections=1, snippet=1)).hits
         except InvalidInputError:  # nothing to search for
             continue
+        unsaved = pages.unsaved(collection)
         for hit in hits:
-            try:
-                page = pages.at(collection, hit.record.address)
-            except KnowledgeError:
-                continue
-            found.append(_symbol(page, hit.record.title, SymbolKind.File, Span(0, 0)))
+            address = hit.record.address
+            top = Location(pages.uri_of(collection, address), Range(Position(0, 0), Position(0, 0)))
+            found.append(_symbol(address, hit.record.title, SymbolKind.File, top))
             for one in hit.sections[:1]:
-                section = next((s for s in page.document.sections if s.ordinal == one.ordinal and s.level), None)
-                if section is not None and section.heading != hit.record.title:
-                    found.append(_symbol(page, section.heading, SymbolKind.String, heading_span(page, section)))
+                heading = one.path[-1] if one.path else ""
+                if heading and heading != hit.record.title:
+                    place = None if address in unsaved else _written_heading(pages, collection, address, heading)
+                    named = (heading, place) if place else _parsed_heading(pages, collection, address, one.ordinal)
+                    found += [_symbol(address, named[0], SymbolKind.String, named[1])] if named else []
     return found
 
 
-def _symbol(page: Page, name: str, kind: SymbolKind, span: Span) -> WorkspaceSymbol:
-    place = Location(page.uri, page.lines.range(span))
-    return WorkspaceSymbol(location=place, name=name, kind=kind, container_name=page.address.path)
+def _written_heading(pages: Pages, collection: Collection, address: Address, heading: str) -> Location | None:
+    """Where the only line of a saved page stands that is this heading as it is written; None without such a line.
+
+    Parsing the pages of an answer costs more than finding them.
+    """
+    try:
+        source = pages.text(collection, address)
+    except KnowledgeError:
+        return None
+    line = re.compile(rb"^#{1,6}[ \t]+(" + re.escape(heading.encode()) + rb")[ \t]*\r?$", re.MULTILINE)
+    lines = list(line.finditer(source.lines.text))
+    return Location(source.uri, source.lines.range(Span(*lines[0].span(1)))) if len(lines) == 1 else None
+
+
+def _parsed_heading(
+    pages: Pages, collection: Collection, address: Address, ordinal: int
+) -> tuple[str, Location] | None:
+    """A heading of a page as the editor shows it, and its place; None if it is not there."""
+    try:
+        page = pages.at(collection, address)
+    except KnowledgeError:
+        return None
+    section = next((one for one in page.document.sections if one.ordinal == ordinal and one.level), None)
+    if section is None:
+        return None
+    return section.heading, Location(page.uri, page.lines.range(heading_span(page, section)))
+
+
+def _symbol(address: Address, name: str, kind: SymbolKind, place: Location) -> WorkspaceSymbol:
+    return WorkspaceSymbol(location=place, name=name, kind=kind, container_name=address.path)
 
 
 def _span_of(link: Link) -> Span:

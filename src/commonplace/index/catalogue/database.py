@@ -97,6 +97,10 @@ _LATE_INDEXES = {
 }
 
 
+class OtherVersionError(sqlite3.DatabaseError):
+    """The catalogue has the schema of another version of the program; it is replaced, not migrated."""
+
+
 class Catalogue:
     """An open catalogue file.
 
@@ -104,7 +108,8 @@ class Catalogue:
         path: The database file.
 
     Raises:
-        sqlite3.DatabaseError: the file is damaged, of another version, or cannot be opened.
+        OtherVersionError: another version of the program created the file.
+        sqlite3.DatabaseError: the file is damaged, or cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,7 +123,7 @@ class Catalogue:
         with self.reading() as connection:
             version = read_meta(connection, "version")
             if version != SCHEMA_VERSION:
-                raise sqlite3.DatabaseError(f"the index has version {version}, not {SCHEMA_VERSION}")
+                raise OtherVersionError(f"the index has version {version}, not {SCHEMA_VERSION}")
 
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:

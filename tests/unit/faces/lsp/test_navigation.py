@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lsprotocol.types import MarkupContent, Position
+import pytest
+from lsprotocol.types import Location, MarkupContent, Position
 
 from commonplace.faces.lsp import navigation
 from commonplace.faces.lsp.pages import Page
@@ -79,8 +80,31 @@ def test_headings_are_nested_symbols_and_folds(desk: Desk) -> None:
 def test_pages_and_their_best_headings_are_found_by_words(desk: Desk) -> None:
     found = navigation.workspace_symbols(desk.pages, "later")
     assert [(one.name, one.container_name) for one in found] == [("Guide", "guide.md"), ("Later", "guide.md")]
+    assert [one.location.range.start for one in found if isinstance(one.location, Location)] == [
+        Position(0, 0),
+        Position(11, 4),
+    ]
     assert navigation.workspace_symbols(desk.pages, "  ") == []
     assert navigation.workspace_symbols(desk.pages, "zzqq") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name"),
+    [
+        ("# Top\n\n```\n## Kettle\n```\n\n## Kettle\n\ncopper\n", 6, "Kettle"),
+        ("# Top\n\n## The *Kettle*\n\ncopper\n", 2, "The Kettle"),
+        ("# Top\n\nKettle\n------\n\ncopper\n", 2, "Kettle"),
+    ],
+)
+def test_a_heading_is_found_where_it_stands_however_it_is_written(desk: Desk, text: str, line: int, name: str) -> None:
+    desk.base.update("kettle.md", text)
+    _, heading = navigation.workspace_symbols(desk.pages, "copper")
+    assert isinstance(heading.location, Location)
+    assert (heading.name, heading.location.range.start.line) == (name, line)
+    desk.type("kettle.md", f"\n\n{text}")
+    _, heading = navigation.workspace_symbols(desk.pages, "copper")
+    assert isinstance(heading.location, Location)
+    assert heading.location.range.start.line == line + 2, "the editor shows it there"
 
 
 def test_links_of_a_page_that_lead_to_one_place_are_highlighted(desk: Desk, at: At) -> None:

@@ -1,0 +1,23 @@
+"""The virtual environment of a checkout, as `make setup` makes it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_an_environment_that_was_cut_off_while_it_was_made_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "setup.py", tmp_path / "tools")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / ".venv"], check=True, timeout=500)
+    make = "import setup; setup._make_venv()"
+    subprocess.run([sys.executable, "-c", make], cwd=tmp_path / "tools", check=True, timeout=500)
+    assert (tmp_path / ".venv" / "bin" / "pip").exists()
