@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 FIRST_PAUSE = 1.0
 """Seconds from one read of a remote to the next after it has changed, or has failed for the first time."""
 BEHIND_PAUSE = 5.0
-"""Maximum seconds between two attempts to bring a shared index to the commit."""
+"""Maximum seconds between two reads while a shared index is not at the commit."""
 GROWTH = 1.5
 """Factor from one pause to the next."""
 WOKEN_PAUSE = 0.25
@@ -45,6 +45,7 @@ INDEX_SECONDS = 60.0
 """Timeout in seconds for indexing a few changed documents; queries wait for what takes longer."""
 FIRST_SECONDS = 10.0
 """Seconds that the start waits for the first fetch of a remote. It goes on if it takes longer."""
+STOPPED = "This server follows its remote no longer; the log says why. Restart it."
 CLOSE_SECONDS = 5.0
 """Seconds that the end of the process waits for the thread."""
 
@@ -136,7 +137,11 @@ class Follower:
         """How far the replica is."""
         with self._changed:
             age = None if self._read_at is None else time.monotonic() - self._read_at
-            return ReplicaStatus(self._commit or "", self._commit is not None, age, self._problem, self._shared_index())
+            ready, problem = self._commit is not None, self._problem
+            commit = self._commit or ""
+        engine = None if self._tailer is None else self._tailer.status()
+        writer = None if self._written is None else self._written.status()
+        return ReplicaStatus(commit, ready, age, problem, self._shared_index(), engine, writer)
 
     def _shared_index(self) -> str | None:
         if self._tailer is None:
@@ -192,12 +197,21 @@ class Follower:
 
     def _run(self, index: Index) -> None:
         """The thread: index what the clone has from an earlier run, then read the remote until the end."""
+        try:
+            self._follow(index)
+        finally:
+            if not self._ending.is_set():  # an error of the program, which the log has
+                with self._changed:
+                    self._problem = STOPPED
+                    self._changed.notify_all()
+
+    def _follow(self, index: Index) -> None:
         pause = FIRST_PAUSE
         self._step(index, self._earlier)
         while not self._ending.is_set():
             before = self._commit
             changed = self._step(index, self._fetched, reads=True) and self._commit != before
-            behind = self._tailer is not None and bool(self._tailer.problem)
+            behind = self._tailer is not None and not self._tailer.is_current
             pause = FIRST_PAUSE if changed else min(pause * GROWTH, BEHIND_PAUSE if behind else self._longest)
             if self._is_woken(index, pause):
                 pause = FIRST_PAUSE

@@ -11,6 +11,7 @@ from opensearchpy import OpenSearch
 from commonplace.domain.cluster.shared_index import BranchPosition, SharedBase
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.query import SearchQuery
+from commonplace.index.shared.opensearch import indexes
 from commonplace.index.shared.opensearch.connection import ClusterAddress, Connection
 from commonplace.index.shared.opensearch.layout import PROPERTIES, SCHEMA, alias_of, creation, index_of
 from commonplace.index.shared.opensearch.reader import ClusterReader
@@ -79,6 +80,55 @@ def test_an_index_of_an_older_version_is_built_anew_beside_it(client: OpenSearch
     assert engine.paths(base, "apple") == ["a.md", "b.md"]
     assert not client.indices.exists(index=index_of(alias_of(PREFIX, base), 1))
     engine.writer.drop(base)
+
+
+def test_while_one_server_builds_an_index_no_other_does_unless_it_stops(
+    engine: Engine, opensearch_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = new_base()
+    with cluster(opensearch_url, PREFIX) as other:
+        first = engine.writer.begin(base)
+        assert refusal(lambda: other.writer.begin(base)).context["building"] == 1
+        engine.writer.put(base, 1, pages(TEXTS), first)
+        assert refusal(lambda: other.writer.begin(base)).context["building"] == 1
+        monkeypatch.setattr(indexes, "BUILD_SECONDS", 0.0)
+        second = other.writer.begin(base)
+        assert second > first
+        other.writer.put(base, 1, pages(TEXTS), second)
+        other.writer.advance(base, BranchPosition(1, COMMIT), second)
+        other.writer.publish(base, second)
+        # The one that had stopped goes on: its index is gone, and what is published stays searched.
+        refusal(lambda: engine.writer.put(base, 1, pages(TEXTS), first))
+        refusal(lambda: engine.writer.publish(base, first))
+        assert engine.paths(base, "apple") == ["a.md", "b.md"]
+        assert other.reader.through(base) == BranchPosition(1, COMMIT)
+    engine.writer.drop(base)
+
+
+def test_what_is_written_to_a_generation_that_was_deleted_makes_no_index(
+    client: OpenSearch, engine: Engine, base: SharedBase
+) -> None:
+    late = engine.writer.begin(base)
+    name = index_of(alias_of(PREFIX, base), late)
+    client.indices.delete(index=name)
+    for act in (
+        lambda: engine.writer.put(base, 2, pages(TEXTS), late),
+        lambda: engine.writer.remove(base, [one.document.address for one in pages(TEXTS)], 2, late),
+        lambda: engine.writer.advance(base, BranchPosition(2, COMMIT), late),
+    ):
+        refusal(act)
+    assert not client.indices.exists(index=name)
+
+
+def test_an_alias_of_several_indexes_is_built_anew(client: OpenSearch, engine: Engine, opensearch_url: str) -> None:
+    base = engine.filled(new_base(), TEXTS)
+    alias = alias_of(PREFIX, base)
+    client.indices.create(index=index_of(alias, 7), body={**creation(base), "aliases": {alias: {}}})
+    with cluster(opensearch_url, PREFIX) as fresh:
+        assert refusal(lambda: fresh.reader.through(base)).context["rebuild"] == 1
+        fresh.filled(base, TEXTS)
+        assert fresh.paths(base, "apple") == ["a.md", "b.md"]
+        fresh.writer.drop(base)
 
 
 def test_two_clusters_of_servers_with_one_alias_do_not_mix(engine: Engine, base: SharedBase) -> None:

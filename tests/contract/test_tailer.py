@@ -217,7 +217,12 @@ def test_searches_go_to_the_engine_while_it_has_the_commit_and_else_to_the_own_i
     assert after.total == 2
     assert after.notice.endswith(OWN_ANSWER)
     assert index.record(Address("a.md")) is not None
+    counted = {"engine": 2, "engine, in part": 0, "own index": 1, "own index, engine failing": 1}
+    assert server.tailer.status().searches == counted
     assert server.follow(), "a dropped index is made again"
+    assert server.tailer.status().behind == 0
+    server.tailer.expect()
+    assert server.tailer.status().behind > 0
 
 
 class Failing:
@@ -255,3 +260,4 @@ def test_an_engine_that_is_away_is_left_alone_for_a_while_and_partial_answers_ar
     assert away.asked == 1
     short = SharedSearch(server.index, Failing(team.engine, partial=True), server.tailer)  # pyright: ignore[reportArgumentType]
     assert short.search(SearchQuery(text="words")).notice == PARTIAL
+    assert server.tailer.status().searches["engine, in part"] == 1

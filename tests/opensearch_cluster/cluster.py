@@ -1,4 +1,4 @@
-"""Several OpenSearch nodes on 127.0.0.1 as one cluster, in a temporary folder that goes with the block."""
+"""Several OpenSearch nodes as one cluster, in a temporary folder that goes with the block."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from opensearchpy import OpenSearch
@@ -18,7 +19,23 @@ from opensearch_cluster.artifacts import MissingError, install
 from opensearch_cluster.node import Identity, Node
 
 NOBODY = 65_534
-GREEN_SECONDS = 90.0
+GREEN_SECONDS = 180.0
+PORTS = (9200, 9300)
+"""For HTTP and for other nodes, where a node has an address of its own."""
+
+
+class Place(Protocol):
+    """Where a node runs."""
+
+    @property
+    def address(self) -> str:
+        """Its address."""
+        ...
+
+    @property
+    def namespace(self) -> Path:
+        """The network namespace that has the address."""
+        ...
 
 
 class Cluster:
@@ -95,15 +112,15 @@ class Cluster:
 
 
 @contextmanager
-def running(count: int = 3, java_options: Sequence[str] = ()) -> Iterator[Cluster]:
+def running(count: int = 3, java_options: Sequence[str] = (), places: Sequence[Place] = ()) -> Generator[Cluster]:
     """A cluster of `count` nodes that is stopped and removed with the block; skips if none is available.
 
-    `java_options` are added to those of each node, such as a larger heap. With REQUIRE_TOOLS in the environment it
-    must be there.
+    `java_options` are added to those of each node, such as a larger heap. `places` are where the nodes run, one each;
+    without them it is this machine's loopback address. With REQUIRE_TOOLS in the environment it must be there.
     """
     with tempfile.TemporaryDirectory(prefix="opensearch-") as name, ExitStack() as stack:
         try:
-            nodes = _prepared(Path(name), count, java_options)
+            nodes = _prepared(Path(name), _seeds(count, places), java_options)
             for node in nodes:
                 stack.callback(node.kill)
                 node.start()
@@ -118,14 +135,23 @@ def running(count: int = 3, java_options: Sequence[str] = ()) -> Iterator[Cluste
         yield cluster
 
 
-def _prepared(folder: Path, count: int, java_options: Sequence[str]) -> list[Node]:
-    """Nodes that have not started. The engine refuses to run as root, whose nodes are nobody's then."""
-    owner = NOBODY if os.getuid() == 0 else None
+def _prepared(folder: Path, seeds: Sequence[Identity], java_options: Sequence[str]) -> list[Node]:
+    """Nodes that have not started."""
     folder.chmod(0o755)
     install(folder / "home")
-    ports = _free_ports(2 * count)
-    seeds = [Identity(f"node-{i + 1}", ports[2 * i], ports[2 * i + 1], owner) for i in range(count)]
     return [Node(folder / "home", folder / seed.name, seed, seeds, java_options) for seed in seeds]
+
+
+def _seeds(count: int, places: Sequence[Place]) -> list[Identity]:
+    """The engine refuses to run as root, whose nodes are nobody's then."""
+    owner = NOBODY if os.getuid() == 0 else None
+    if places:
+        return [
+            Identity(f"node-{number}", *PORTS, owner, place.address, place.namespace)
+            for number, place in enumerate(places, 1)
+        ]
+    ports = _free_ports(2 * count)
+    return [Identity(f"node-{i + 1}", ports[2 * i], ports[2 * i + 1], owner) for i in range(count)]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""One OpenSearch node: a Java process on 127.0.0.1 that can be killed and started again on its data."""
+"""One OpenSearch node: a Java process that can be killed and started again on its data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from opensearch_cluster.artifacts import MissingError
 
 CLUSTER = "commonplace-test"
 HEAP_MIB = 512
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """How long a node may take until it answers over HTTP, with the machine busy."""
 STOP_SECONDS = 20.0
 OLDEST_JAVA, NEWEST_JAVA = 17, 23
@@ -46,12 +46,16 @@ rootLogger.appenderRef.console.ref = console
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a node is to its cluster. `owner` is the user and group to run as, None for that of this process."""
+    """What a node is to its cluster."""
 
     name: str
     http_port: int
     transport_port: int
     owner: int | None = None
+    """The user and group to run as; None for those of this process."""
+    address: str = "127.0.0.1"
+    namespace: Path | None = None
+    """The network namespace that has the address; None for that of this process."""
 
 
 class Node:
@@ -66,7 +70,7 @@ class Node:
     ) -> None:
         self.identity = identity
         self.name = identity.name
-        self.url = f"http://127.0.0.1:{identity.http_port}"
+        self.url = f"http://{identity.address}:{identity.http_port}"
         self._home = home
         self._folder = folder
         self._options = (*JAVA_OPTIONS, *java_options)
@@ -92,7 +96,6 @@ class Node:
             MissingError: there is no Java here that can run it.
         """
         assert not self.running, f"{self.name} runs already"
-        who = {} if self.identity.owner is None else _as_user(self.identity.owner)
         environment = {"PATH": os.defpath, "TMPDIR": str(self._folder / "tmp"), "LC_ALL": "C.UTF-8"}
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -102,7 +105,7 @@ class Node:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                **who,
+                **self._user(),
             )
         # Ends the node when this process ends without having stopped it, killed ones included: then its input ends.
         self._guard = subprocess.Popen(
@@ -154,7 +157,7 @@ class Node:
         self._process = self._guard = None
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.identity.http_port, timeout=5)
+        connection = http.client.HTTPConnection(self.identity.address, self.identity.http_port, timeout=5)
         try:
             connection.request("GET", "/")
             answer: dict[str, Any] = json.loads(connection.getresponse().read())
@@ -172,7 +175,21 @@ class Node:
             f"-Dopensearch.path.conf={self._folder / 'config'}",
         )
         classes = ("-cp", f"{self._home / 'lib'}/*", "org.opensearch.bootstrap.OpenSearch")
-        return [str(java()), *self._options, *paths, *classes]
+        return [*self._entering(), str(java()), *self._options, *paths, *classes]
+
+    def _entering(self) -> list[str]:
+        """What enters the namespace as root and goes on as the owner."""
+        if self.identity.namespace is None:
+            return []
+        owner = self.identity.owner
+        drop = [] if owner is None else ["setpriv", f"--reuid={owner}", f"--regid={owner}", "--clear-groups"]
+        return ["nsenter", f"--net={self.identity.namespace}", *drop]
+
+    def _user(self) -> dict[str, Any]:
+        """The user of the process, unless it changes to it by itself."""
+        if self.identity.owner is None or self.identity.namespace is not None:
+            return {}
+        return {"user": self.identity.owner, "group": self.identity.owner, "extra_groups": []}
 
 
 def java() -> Path:
@@ -207,22 +224,18 @@ def _feature_release(program: Path) -> int:
     return 0
 
 
-def _as_user(owner: int) -> dict[str, Any]:
-    return {"user": owner, "group": owner, "extra_groups": []}
-
-
 def _configure(folder: Path, identity: Identity, seeds: Sequence[Identity]) -> None:
     for part in ("config", "data", "tmp"):
         (folder / part).mkdir(parents=True)
     settings = {
         "cluster.name": CLUSTER,
         "node.name": identity.name,
-        "network.host": "127.0.0.1",
+        "network.host": identity.address,
         "http.port": identity.http_port,
         "transport.port": identity.transport_port,
         "path.data": str(folder / "data"),
         "path.logs": str(folder),
-        "discovery.seed_hosts": [f"127.0.0.1:{seed.transport_port}" for seed in seeds],
+        "discovery.seed_hosts": [f"{seed.address}:{seed.transport_port}" for seed in seeds],
         "cluster.initial_cluster_manager_nodes": [seed.name for seed in seeds],
         # The machine's disk may be fuller than a node wants to see it; tests of a full disk set this themselves.
         "cluster.routing.allocation.disk.threshold_enabled": False,

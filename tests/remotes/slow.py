@@ -5,7 +5,6 @@ With pace "taken" a push is carried out and its connection closed without an ans
 
 from __future__ import annotations
 
-import os
 import subprocess
 import threading
 from collections.abc import Generator
@@ -14,7 +13,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+
+from remotes.http_backend import backend_answer
 
 BYTE_SECONDS = 0.05
 """Between two bytes of a slow answer."""
@@ -69,11 +69,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if remote.pace in {"taken", "lost"} and self.command == "POST" and self.path.endswith("/git-receive-pack"):
             if remote.pace == "taken":
-                _backend(self, remote.bare, body)
+                backend_answer(self, remote.bare.parent, body)
             self.close_connection = True
             return
         with suppress(OSError):  # the client has given up
-            self._send(_backend(self, remote.bare, body), remote)
+            self._send(backend_answer(self, remote.bare.parent, body), remote)
 
     def _send(self, answer: bytes, remote: SlowRemote) -> None:
         head, _, content = answer.partition(b"\r\n\r\n")
@@ -109,23 +109,3 @@ def slow_remote(bare: Path) -> Generator[SlowRemote]:
             remote.ended.set()
             server.shutdown()
             thread.join()
-
-
-def _backend(request: BaseHTTPRequestHandler, bare: Path, body: bytes) -> bytes:
-    """What Git's own server answers to a request."""
-    parts = urlsplit(request.path)
-    environment = {
-        **os.environ,
-        "GIT_PROJECT_ROOT": str(bare.parent),
-        "GIT_HTTP_EXPORT_ALL": "1",
-        "REQUEST_METHOD": request.command,
-        "PATH_INFO": parts.path,
-        "QUERY_STRING": parts.query,
-        "CONTENT_TYPE": request.headers.get("Content-Type", ""),
-        "CONTENT_LENGTH": str(len(body)),
-        "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
-        "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
-        "REMOTE_USER": "somebody",
-    }
-    done = subprocess.run(["git", "http-backend"], env=environment, input=body, capture_output=True, check=True)
-    return done.stdout

@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
+
+AnsweredBy: TypeAlias = Literal["engine", "engine, in part", "own index", "own index, engine failing"]
+"""What answered a search: the shared engine, wholly or not, or this server's own index, ahead of it or in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatus:
+    """How a replica uses the index in a search cluster."""
+
+    behind: float
+    """Seconds since the shared index contained the commit that is followed; 0 if it contains it now."""
+    searches: Mapping[AnsweredBy, int]
+    """Number of searches since the start of the process, by what answered them."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriterStatus:
+    """How a replica writes to its remote."""
+
+    waiting: int
+    """Number of writes that wait for a push."""
+    has_lease: bool
+    """Whether this server is the one to which the others hand their writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +44,10 @@ class ReplicaStatus:
     """Why the remote could not be read or indexed the last time; "" if it could."""
     shared_index: str | None = None
     """Whether the index in a search cluster is "current", "behind", or what is wrong with it; None without one."""
+    engine: EngineStatus | None = None
+    """None without a search cluster."""
+    writer: WriterStatus | None = None
+    """None for a replica that does not write."""
 
 
 class Replica(Protocol):

@@ -131,7 +131,11 @@ class SharedIndexWriter(Protocol):
     """
 
     def begin(self, base: SharedBase) -> int:
-        """Create an empty generation beside the published one, which goes on being searched. Returns its number."""
+        """Create an empty generation beside the published one, which goes on being searched. Returns its number.
+
+        Raises:
+            UnavailableError: kind "engine": with `building` in its context, another server is building one.
+        """
         ...
 
     def publish(self, base: SharedBase, generation: int) -> None:

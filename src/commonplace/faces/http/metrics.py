@@ -6,6 +6,7 @@ Labels are names of tools and routes, and of the collections that the caller may
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from prometheus_client import (
     CollectorRegistry,
@@ -19,6 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
+from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.faces import call_log
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.http.app import MountedApp, small_body
@@ -83,22 +85,40 @@ class Metrics:
         found = [(one.name, one.replica.status()) for one in shown if one.replica is not None]
         if not found:
             return b""
-        registry = CollectorRegistry()
-        ready, age, problem = (
-            Gauge(f"commonplace_replica_{name}", text, ("collection",), registry=registry)
-            for name, text in (
-                ("ready", "Whether the replica was fetched and is indexed."),
-                ("age_seconds", "Seconds since the remote was last read by this process."),
-                ("problem", "Whether the last read of the remote failed."),
-            )
-        )
-        for name, status in found:
-            ready.labels(name).set(status.ready)
-            problem.labels(name).set(bool(status.problem))
-            if status.age is not None:
-                age.labels(name).set(status.age)
-        return generate_latest(registry)
+        return generate_latest(_state_of(found))
 
     def _count(self, verb: str, outcome: str, seconds: float) -> None:
         self._calls.labels(verb, outcome).inc()
         self._seconds.labels(verb).observe(seconds)
+
+
+def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistry:
+    """Gauges of replicas by the names of their collections; of a state that a replica does not have there is none."""
+    registry = CollectorRegistry()
+
+    def gauge(name: str, text: str) -> Gauge:
+        return Gauge(f"commonplace_{name}", text, ("collection",), registry=registry)
+
+    ready = gauge("replica_ready", "Whether the replica was fetched and is indexed.")
+    age = gauge("replica_age_seconds", "Seconds since the remote was last read by this process.")
+    problem = gauge("replica_problem", "Whether the last read of the remote failed.")
+    waiting = gauge("replica_waiting_writes", "Writes of this process that wait for a push.")
+    lease = gauge("replica_has_lease", "Whether the other servers hand their writes to this one.")
+    behind = gauge("engine_behind_seconds", "Seconds since the search cluster had the replica's commit; 0 if it has.")
+    searches = Counter(
+        "commonplace_engine_searches", "Searches by what answered them.", ("collection", "answered_by"),
+        registry=registry,
+    )  # fmt: skip
+    for name, status in replicas:
+        ready.labels(name).set(status.ready)
+        problem.labels(name).set(bool(status.problem))
+        if status.age is not None:
+            age.labels(name).set(status.age)
+        if status.writer is not None:
+            waiting.labels(name).set(status.writer.waiting)
+            lease.labels(name).set(status.writer.has_lease)
+        if status.engine is not None:
+            behind.labels(name).set(status.engine.behind)
+            for answered_by, number in status.engine.searches.items():
+                searches.labels(name, answered_by).inc(number)
+    return registry

@@ -94,7 +94,12 @@ class SharedSearch:
                     hint="Try again later, or search with mode=keyword.",
                 )
             query = replace(query, similarity=None)
+        self._tailer.searches.add("own index, engine failing" if reason else "own index")
         return _noted(self.own.search(query), f"{reason} {OWN_ANSWER}" if reason else "")
+
+    def count(self, *, in_part: bool) -> None:
+        """Count a search that the engine answered."""
+        self._tailer.searches.add("engine, in part" if in_part else "engine")
 
     def rest(self, reason: str) -> None:
         """Do not ask the engine for a while, because it has just failed."""
@@ -151,6 +156,8 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
         for index in indexes:
             index.rest(str(error))
         return [index.search_alone(query) for index in indexes]
+    for index in indexes:
+        index.count(in_part=index.base in found.partial)
     return [
         _noted(
             replace(found.results[index.base], generation=generation),

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
+from commonplace.domain.cluster.replicas import EngineStatus
 from commonplace.domain.cluster.shared_index import (
     BranchPosition,
     IndexDifferences,
@@ -26,6 +27,7 @@ from commonplace.domain.cluster.shared_index import (
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, ListQuery
+from commonplace.services.cluster.search_counts import SearchCounts
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class Tailer:
         self, base: SharedBase, branch: Branch, index: Index, reader: SharedIndexReader, writer: SharedIndexWriter
     ) -> None:
         self.base = base
+        self.searches = SearchCounts()
         self._branch = branch
         self._index = index
         self._reader = reader
@@ -75,6 +78,7 @@ class Tailer:
         self._lock = threading.Lock()
         self._problem: str = ""
         self._current = False
+        self._behind_since = time.monotonic()
         self._expected = 0
         """Number of calls of `expect`."""
         self._known: tuple[str, Mapping[Address, Revision]] | None = None
@@ -90,6 +94,12 @@ class Tailer:
         with self._lock:
             return self._current
 
+    def status(self) -> EngineStatus:
+        """How far the shared index is behind, and what answered the searches so far."""
+        with self._lock:
+            behind = 0.0 if self._current else time.monotonic() - self._behind_since
+        return EngineStatus(behind, self.searches.now())
+
     @property
     def problem(self) -> str:
         """Why the shared index could not be brought to the commit, in a sentence; "" if it could, or is about to be."""
@@ -99,7 +109,7 @@ class Tailer:
     def expect(self) -> None:
         """Say that this server is about to be at another commit. Until `follow` succeeds, the index is not current."""
         with self._lock:
-            self._current = False
+            self._set_current(False)
             self._expected += 1
 
     def follow(self, commit: str) -> bool:
@@ -109,20 +119,28 @@ class Tailer:
             Whether it is there. If not, the call is to be repeated.
         """
         problem: str = ""
+        building = False
         with self._lock:
             expected = self._expected
         try:
             if not self._reach(BranchPosition(self._branch.number(commit), commit)):
                 problem = "The shared index is behind this server."
         except KnowledgeError as error:
-            problem = str(error)
+            # While another server builds the index nothing is wrong: this one searches by itself.
+            building = bool(error.context.get("building"))
+            problem = "" if building else str(error)
         with self._lock:
             if problem and problem != self._problem:
                 log.warning("%s: %s", self.base.name, problem)
             self._problem = problem
             # A write of this server meanwhile made the index outdated again.
-            self._current = not problem and expected == self._expected
-        return not problem
+            self._set_current(not problem and not building and expected == self._expected)
+        return not problem and not building
+
+    def _set_current(self, current: bool) -> None:
+        if self._current and not current:
+            self._behind_since = time.monotonic()
+        self._current = current
 
     def _reach(self, position: BranchPosition) -> bool:
         through = self._through()

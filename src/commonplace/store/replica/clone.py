@@ -173,8 +173,8 @@ class ReplicaClone:
         return bool(tip) and self.has(commit) and self.has(tip) and self.repository.holds(tip, commit)
 
     def has(self, commit: str) -> bool:
-        """Whether the clone has a commit, on its branch or from an earlier state of it."""
-        return self.repository.has_object(commit)
+        """Whether the clone has a commit, on its branch or from an earlier state of it; false for ""."""
+        return bool(commit) and self.repository.has_object(commit)
 
     def number(self, commit: str) -> int:
         """The commit and its ancestors, counted.

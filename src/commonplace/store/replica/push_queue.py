@@ -116,6 +116,11 @@ class PushQueue:
         self._pending: list[PendingWrite] = []
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
 
+    @property
+    def waiting(self) -> int:
+        """Number of writes that the remote has neither taken nor refused."""
+        return sum(not write.is_settled for write in tuple(self._pending))
+
     @contextmanager
     def drafting(self) -> Generator[str]:
         """A context in which no other write is made; yields the commit to draft on, "" for none.

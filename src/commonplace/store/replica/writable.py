@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import Author, record_retained
 from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED
+from commonplace.domain.cluster.replicas import WriterStatus
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
 from commonplace.store.disk.file_swap import changed_meanwhile, storage_errors
@@ -79,6 +80,11 @@ class WritableReplicaStore(BareStore):
             return
         self._queue.settle(write)
         record_retained(draft.acknowledge(write.commit, write.parent))
+
+    def status(self) -> WriterStatus:
+        """How many writes wait for a push, and whether the other servers hand theirs to this one."""
+        lease = self._queue.clone.lease
+        return WriterStatus(self._queue.waiting, lease is not None and lease.is_own)
 
     def apply(self, writes: Sequence[ForwardedWrite]) -> list[WriteResult]:
         """Make the writes that another server handed over, and push them.

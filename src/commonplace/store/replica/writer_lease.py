@@ -110,6 +110,12 @@ class WriterLease:
     def _is_current(self) -> bool:
         return self._owner in self._peers and self._clock() - self._since < LEASE_SECONDS
 
+    @property
+    def is_own(self) -> bool:
+        """Whether this server has the lease, as far as it knows."""
+        with self._lock:
+            return self._owner == self._url and self._clock() - self._since < LEASE_SECONDS
+
     def renewal(self) -> tuple[str, str] | None:
         """A new lease of this server and the one that it replaces ("" for none); None if there is time.
 

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from asgi import Answer, asked
 from commonplace import __version__
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster.replicas import EngineStatus, ReplicaStatus, WriterStatus
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
 from commonplace.faces.call_log import traced_call
@@ -95,6 +95,26 @@ def test_a_replica_tells_its_state(collection: Collection) -> None:
     assert found["commonplace_replica_ready", frozenset({"notes"})] == 0
     assert found["commonplace_replica_problem", frozenset({"notes"})] == 1
     assert ("commonplace_replica_age_seconds", frozenset({"notes"})) not in found
+
+
+def test_a_replica_tells_of_its_writes_and_of_the_search_cluster_if_it_has_them(collection: Collection) -> None:
+    following = FixedReplica()
+    metrics = served(replace(collection, replica=following))
+    for name in ("replica_waiting_writes", "replica_has_lease", "engine_behind_seconds"):
+        assert (f"commonplace_{name}", frozenset({"notes"})) not in samples(scraped(metrics))
+    following.now = ReplicaStatus(
+        "ab" * 20,
+        ready=True,
+        age=1.0,
+        engine=EngineStatus(behind=3.5, searches={"engine": 7, "engine, in part": 2}),
+        writer=WriterStatus(waiting=4, has_lease=True),
+    )
+    found = samples(scraped(metrics))
+    assert found["commonplace_replica_waiting_writes", frozenset({"notes"})] == 4
+    assert found["commonplace_replica_has_lease", frozenset({"notes"})] == 1
+    assert found["commonplace_engine_behind_seconds", frozenset({"notes"})] == 3.5
+    assert found["commonplace_engine_searches_total", frozenset({"notes", "engine"})] == 7
+    assert found["commonplace_engine_searches_total", frozenset({"notes", "engine, in part"})] == 2
 
 
 def test_nobody_learns_of_a_collection_that_their_key_does_not_name(collection: Collection) -> None:

@@ -37,6 +37,14 @@ def pushed(work: GitRepo, text: str, *options: str) -> str:
     return commit
 
 
+def test_it_has_no_commit_without_an_id(work: GitRepo) -> None:
+    clone = clone_of(work)
+    tip = clone.fetch()
+    assert clone.has(tip)
+    assert not clone.has("")
+    assert not clone.holds(tip, "")
+
+
 def test_it_has_no_commit_before_the_first_fetch_and_the_remotes_after_it(work: GitRepo) -> None:
     clone = clone_of(work)
     assert (clone.tip(), list(clone.store().scan())) == ("", [])

@@ -109,21 +109,25 @@ class Connection:
                 return False
             raise failure_of(error) from error
 
-    def bulk(self, index: str, lines: Iterable[Mapping[str, Any]]) -> None:
+    def bulk(self, index: str, lines: Iterable[Mapping[str, Any]], *, only_alias: bool = False) -> None:
         """Write lines of a bulk, and again what a busy cluster rejected.
+
+        With `only_alias` the index must be an alias, and is not made if it is not there.
 
         Older versions than what is there are passed over. Nothing says that a conflict is safe on every copy, so the
         same version is written again (`external_gte`).
 
         Raises:
+            NotFoundError: kind "engine": the alias is not there.
             UnavailableError: kind "engine": a write failed; others of the same bulk may have succeeded.
         """
+        needed = {"require_alias": "true"} if only_alias else {}
         actions = list(lines)
         for attempt in range(BUSY_ATTEMPTS):
             if attempt:
                 time.sleep(BUSY_PAUSE * 2 ** (attempt - 1))
             body = "".join(f"{json.dumps(line, ensure_ascii=True)}\n" for line in actions)
-            answer = self.ask("POST", f"/{index}/_bulk", body, seconds=BULK_SECONDS)
+            answer = self.ask("POST", f"/{index}/_bulk", body, seconds=BULK_SECONDS, **needed)
             actions = _rejected(actions, answer["items"])
             if not actions:
                 return
@@ -193,7 +197,7 @@ def _rejected(
         reason = str(outcome.get("error", {}).get("type", "")) if status >= FAILED else ""
         if status == BUSY and reason != BLOCKED:
             again += actions[at : at + size]
-        elif status >= FAILED and status != CONFLICT and not (status == GONE and kind != "index"):
+        elif status >= FAILED and status != CONFLICT and (status != GONE or kind == "index" or reason == MISSING):
             raise _failed(status, reason)
         at += size
     return again

@@ -15,7 +15,7 @@ from commonplace.domain.cluster.shared_index import SharedBase
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.ranking import K1, B
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of the documents and their fields. Each change of either counts up."""
 MAX_TOKEN_CHARS = 120
 """Longer tokens are indexed by their digest: the engine's analyzer cuts at 255 units of UTF-16."""
@@ -76,6 +76,14 @@ def alias_of(prefix: str, base: SharedBase) -> str:
 def index_of(alias: str, generation: int) -> str:
     """The index of a generation."""
     return f"{alias}-{_GENERATION.format(generation)}"
+
+
+def writes_of(index: str) -> str:
+    """The alias under which a generation is written.
+
+    The engine makes an index that it is to write and does not have, with a mapping of its own, but never an alias.
+    """
+    return f"{index}-writes"
 
 
 def generation_of(alias: str, index: str) -> int | None:

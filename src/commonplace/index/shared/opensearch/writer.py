@@ -9,20 +9,18 @@ from typing import Any
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.cluster.shared_index import BranchPosition, IndexDifferences, SharedBase, SharedPage
-from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.domain.errors import UnavailableError
 from commonplace.index.fulltext.tantivy_index import words_analyzer
 from commonplace.index.shared.opensearch.comparison import compare, section_ordinals
 from commonplace.index.shared.opensearch.connection import BULK_SECONDS, Connection
 from commonplace.index.shared.opensearch.documents import page_document, section_documents, text_of
-from commonplace.index.shared.opensearch.indexes import BaseIndexes
-from commonplace.index.shared.opensearch.layout import STATE_ID, creation, index_of, page_key
+from commonplace.index.shared.opensearch.indexes import BaseIndexes, Generations
+from commonplace.index.shared.opensearch.layout import STATE_ID, page_key
 from commonplace.index.shared.opensearch.vectors.writer import ChunkWriter
 
 BULK_PAGES = 200
 BULK_CHARS = 4_000_000
 """Pages of one bulk, and characters of their texts from which on one is sent."""
-GREEN_SECONDS = 60
-"""How long a new index is waited for until its second copies exist; what is acknowledged before is in one copy."""
 
 Line = Mapping[str, Any]
 
@@ -38,41 +36,25 @@ class ClusterWriter:
     def __init__(self, connection: Connection, prefix: str) -> None:
         self._connection = connection
         self._indexes = BaseIndexes(connection, prefix)
+        self._generations = Generations(connection, self._indexes)
         self._chunks = ChunkWriter(connection, self._indexes)
         self._analyze = words_analyzer().analyze
 
     def begin(self, base: SharedBase) -> int:
         """Create an empty generation, and wait until it has its copies."""
-        generation = max(self._indexes.generations(base), default=0) + 1
-        index = index_of(self._indexes.alias(base), generation)
-        self._connection.ask("PUT", f"/{index}", creation(base), seconds=BULK_SECONDS)
-        self._connection.ask(
-            "GET",
-            f"/_cluster/health/{index}",
-            wait_for_status="green",
-            timeout=f"{GREEN_SECONDS}s",
-            seconds=GREEN_SECONDS + 10.0,
-        )
-        return generation
+        return self._generations.begin(base)
 
     def publish(self, base: SharedBase, generation: int) -> None:
         """Move the alias in one call, then delete the generations before."""
-        alias = self._indexes.alias(base)
-        index = index_of(alias, generation)
-        older = [name for number, name in self._indexes.generations(base).items() if number < generation]
-        actions: list[Line] = [{"remove": {"index": name, "alias": alias, "must_exist": False}} for name in older]
-        actions.append({"add": {"index": index, "alias": alias}})
-        self._connection.ask("POST", "/_aliases", {"actions": actions})
-        self._indexes.forget(base)
-        for name in older:
-            self._delete(name)
+        self._generations.publish(base, generation)
 
     def put(self, base: SharedBase, number: int, pages: Iterable[SharedPage], generation: int | None = None) -> None:
         """Index pages with all their sections, in bulks."""
         index = self._indexes.of(base, generation)
         for group in _grouped(pages):
             before = self._ordinals(index, [page.record.address for page in group])
-            self._connection.bulk(index, self._put_lines(group, number, before))
+            target = self._indexes.to_write(base, generation)
+            self._connection.bulk(target, self._put_lines(group, number, before), only_alias=True)
             if base.meaning:
                 self._chunks.put(base, group)
 
@@ -86,7 +68,7 @@ class ClusterWriter:
             known = self._ordinals(index, group)
             lines = [line for key, ordinals in known.items() for line in _deletions(key, ordinals, number, page=True)]
             if lines:
-                self._connection.bulk(index, lines)
+                self._connection.bulk(self._indexes.to_write(base, generation), lines, only_alias=True)
             if base.meaning:
                 self._chunks.remove(base, group)
 
@@ -95,12 +77,13 @@ class ClusterWriter:
         index = self._indexes.of(base, generation)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
         document = {"position": position.number, "commit": position.commit}
-        self._connection.bulk(index, [_action("index", STATE_ID, STATE_ID, position.number), document])
+        lines = [_action("index", STATE_ID, STATE_ID, position.number), document]
+        self._connection.bulk(self._indexes.to_write(base, generation), lines, only_alias=True)
 
     def drop(self, base: SharedBase) -> None:
         """Delete all generations of a base."""
         for name in self._indexes.generations(base).values():
-            self._delete(name)
+            self._generations.delete(name)
         self._chunks.drop(base)
         self._indexes.forget(base)
 
@@ -143,14 +126,6 @@ class ClusterWriter:
         for key, ordinal in section_ordinals(self._connection, index, keys):
             known.setdefault(key, set()).add(ordinal)
         return known
-
-    def _delete(self, index: str) -> None:
-        try:
-            self._connection.ask("DELETE", f"/{index}", seconds=BULK_SECONDS)
-        except KnowledgeError as error:
-            if error.kind != "engine" or not isinstance(error, UnavailableError):
-                return  # another server was faster
-            raise
 
 
 def _grouped(pages: Iterable[SharedPage]) -> Iterator[list[SharedPage]]:
