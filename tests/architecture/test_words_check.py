@@ -1,9 +1,12 @@
-"""The check of words finds names and phrases that were given up, and modules that are not named by nouns."""
+"""One word for one thing: given-up names and phrases are found, and no two modules have a class of the same name."""
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,9 @@ import pytest
 from support import ROOT
 
 FILE = "src/commonplace/services/one.py"
+PACKAGE = ROOT / "src" / "commonplace"
+SCHEMAS = "rest/models.py"
+"""End of the paths of modules whose classes have the names of an API's schemas; they are written `models.Page`."""
 
 
 def check(project: Path, text: str, where: str = FILE) -> tuple[int, str]:
@@ -74,3 +80,34 @@ def test_an_old_phrase_is_reported_in_code_and_in_documentation(tmp_path: Path) 
 
 def test_earlier_releases_may_be_told_in_their_own_words(tmp_path: Path) -> None:
     assert check(tmp_path, "- A search read its wishes.\n", "CHANGELOG.md") == (0, "")
+
+
+def public_classes(module: Path) -> Iterator[str]:
+    """Names of a module's own public classes."""
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+def repeated(package: Path) -> dict[str, list[str]]:
+    """The modules of each class name that several modules have."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for module in sorted(package.rglob("*.py")):
+        relative = module.relative_to(package).as_posix()
+        if not relative.endswith(SCHEMAS):
+            for name in public_classes(module):
+                found[name].append(relative)
+    return {name: modules for name, modules in found.items() if len(modules) > 1}
+
+
+def test_each_public_class_has_a_name_of_its_own() -> None:
+    assert repeated(PACKAGE) == {}
+
+
+def test_a_repeated_name_is_found_except_in_the_models_of_a_rest_api(tmp_path: Path) -> None:
+    (tmp_path / "rest").mkdir()
+    for path in ("a.py", "b.py", "rest/models.py"):
+        (tmp_path / path).write_text("class Page: ...\n", encoding="utf-8")
+    assert repeated(tmp_path) == {"Page": ["a.py", "b.py"]}
+    (tmp_path / "b.py").unlink()
+    assert repeated(tmp_path) == {}

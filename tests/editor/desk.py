@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commonplace.faces.lsp.pages import Page, Pages
+from commonplace.faces.lsp.pages import EditorPage, EditorPages
 from indexed import Indexed
 
 FILES = {
@@ -28,17 +28,17 @@ class Desk:
     unsaved: dict[Path, str] = field(default_factory=dict[Path, str])
 
     @property
-    def pages(self) -> Pages:
+    def pages(self) -> EditorPages:
         """As the server has them."""
-        return Pages(self.base.collections, [self.base.folder], lambda: self.unsaved)
+        return EditorPages(self.base.collections, [self.base.folder], lambda: self.unsaved)
 
-    def page(self, path: str) -> Page:
+    def page(self, path: str) -> EditorPage:
         """A page with its text as it is shown."""
         found = self.pages.page((self.base.folder / path).as_uri())
         assert found is not None
         return found
 
-    def type(self, path: str, text: str) -> Page:
+    def type(self, path: str, text: str) -> EditorPage:
         """Change a page without saving it."""
         self.unsaved[(self.base.folder / path).resolve()] = text
         return self.page(path)

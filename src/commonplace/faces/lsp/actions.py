@@ -26,13 +26,13 @@ from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import ResolvedLink
 from commonplace.faces.lsp.diagnostics import BROKEN_LINK, SOURCE, broken_at
-from commonplace.faces.lsp.pages import Page, Pages
+from commonplace.faces.lsp.pages import EditorPage, EditorPages
 
 MAX_NEAREST = 3
 _MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
 
 
-def actions(pages: Pages, page: Page, diagnostics: Sequence[Diagnostic]) -> list[CodeAction]:
+def actions(pages: EditorPages, page: EditorPage, diagnostics: Sequence[Diagnostic]) -> list[CodeAction]:
     """What corrects the diagnostics of a range."""
     made: list[CodeAction] = []
     for diagnostic in diagnostics:
@@ -45,7 +45,7 @@ def actions(pages: Pages, page: Page, diagnostics: Sequence[Diagnostic]) -> list
     return made
 
 
-def _for_link(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
+def _for_link(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
     link = resolved.link
     if link.target_span.end:
         for name in page.collection.index.nearest(link.target, MAX_NEAREST):
@@ -58,7 +58,7 @@ def _for_link(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[tupl
         yield f"Create {address.path}", _created(pages, page, address, link.label or address.stem)
 
 
-def _for_fragment(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
+def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
     link, target = resolved.link, pages.target(page, resolved)
     if target is None or not link.span.end:
         return
@@ -83,13 +83,13 @@ def _for_fragment(pages: Pages, page: Page, resolved: ResolvedLink) -> Iterator[
         yield f"Change the heading to {heading}", _replace(page, Span(start + 1, end), heading.removeprefix("#"))
 
 
-def _written(page: Page, link: Link, address: Address, name: str) -> str:
+def _written(page: EditorPage, link: Link, address: Address, name: str) -> str:
     if link.kind not in _MARKDOWN_KINDS:
         return name
     return markdown_path(relative_path(address.path, page.address.folder))
 
 
-def _wanted(page: Page, link: Link) -> Address | None:
+def _wanted(page: EditorPage, link: Link) -> Address | None:
     """The address of the page that a broken link wants."""
     target = link.target.removesuffix(".html").strip()
     if link.kind in _MARKDOWN_KINDS and not target.startswith("/"):
@@ -100,7 +100,7 @@ def _wanted(page: Page, link: Link) -> Address | None:
         return None
 
 
-def _created(pages: Pages, page: Page, address: Address, title: str) -> WorkspaceEdit:
+def _created(pages: EditorPages, page: EditorPage, address: Address, title: str) -> WorkspaceEdit:
     uri = pages.uri_of(page.collection, address)
     text = f"# {title}\n"
     start = Range(Position(0, 0), Position(0, 0))
@@ -112,6 +112,6 @@ def _created(pages: Pages, page: Page, address: Address, title: str) -> Workspac
     )
 
 
-def _replace(page: Page, span: Span, text: str) -> WorkspaceEdit:
+def _replace(page: EditorPage, span: Span, text: str) -> WorkspaceEdit:
     edit = TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(page.uri), [TextEdit(page.lines.range(span), text)])
     return WorkspaceEdit(document_changes=[edit])

@@ -24,7 +24,7 @@ from commonplace.domain.markdown.paths import relative_path
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
 from commonplace.domain.yamlblock.loader import load
 from commonplace.domain.yamlblock.scalars import scalar_text
-from commonplace.faces.lsp.pages import Page, Pages
+from commonplace.faces.lsp.pages import EditorPage, EditorPages
 from commonplace.services.typed_entries import current_schema
 
 LIMIT = 50
@@ -46,7 +46,7 @@ _TAG_FIELDS = frozenset({"tags", "tag", "keywords"})
 _COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
 
 
-def complete(pages: Pages, page: Page, position: Position) -> CompletionList:
+def complete(pages: EditorPages, page: EditorPage, position: Position) -> CompletionList:
     """What can stand at a position. Incomplete where more fits than is listed."""
     offset = page.lines.offset(position)
     line = page.lines.line(position.line)
@@ -66,13 +66,13 @@ def complete(pages: Pages, page: Page, position: Position) -> CompletionList:
     return CompletionList(is_incomplete=len(items) >= LIMIT or bool(items), items=items[:LIMIT])
 
 
-def _back(page: Page, position: Position, typed: str) -> Range:
+def _back(page: EditorPage, position: Position, typed: str) -> Range:
     """The range of what was typed before a position."""
     end = page.lines.offset(position)
     return Range(page.lines.position(end - len(typed.encode())), position)
 
 
-def _wiki(pages: Pages, page: Page, place: Range, typed: str, after: str) -> Iterator[CompletionItem]:
+def _wiki(pages: EditorPages, page: EditorPage, place: Range, typed: str, after: str) -> Iterator[CompletionItem]:
     closing = "" if after.startswith(("]]", "|")) else "]]"
     target, hash_sign, fragment = typed.partition("#")
     if hash_sign:
@@ -87,7 +87,7 @@ def _wiki(pages: Pages, page: Page, place: Range, typed: str, after: str) -> Ite
         )
 
 
-def _markdown(pages: Pages, page: Page, place: Range, typed: str) -> Iterator[CompletionItem]:
+def _markdown(pages: EditorPages, page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem]:
     target, hash_sign, fragment = typed.partition("#")
     if hash_sign:
         link = Link(LinkKind.MARKDOWN, target, target)
@@ -109,7 +109,9 @@ def _markdown(pages: Pages, page: Page, place: Range, typed: str) -> Iterator[Co
         )
 
 
-def _fragments(pages: Pages, page: Page, link: Link, typed: str) -> Iterator[tuple[str, CompletionItemKind]]:
+def _fragments(
+    pages: EditorPages, page: EditorPage, link: Link, typed: str
+) -> Iterator[tuple[str, CompletionItemKind]]:
     """Headings of a link's target; block ids after `^`."""
     target = _page_of(pages, page, link)
     if target is None:
@@ -123,7 +125,7 @@ def _fragments(pages: Pages, page: Page, link: Link, typed: str) -> Iterator[tup
             yield " ".join(re.sub(r"[\[\]|#^]", " ", section.heading).split()), CompletionItemKind.Reference
 
 
-def _page_of(pages: Pages, page: Page, link: Link) -> Page | None:
+def _page_of(pages: EditorPages, page: EditorPage, link: Link) -> EditorPage | None:
     if not link.target:
         return page
     record = page.collection.index.find(link.target, page.address)
@@ -131,7 +133,7 @@ def _page_of(pages: Pages, page: Page, link: Link) -> Page | None:
     return found.page if found else None
 
 
-def _candidates(page: Page, typed: str) -> Sequence[Record]:
+def _candidates(page: EditorPage, typed: str) -> Sequence[Record]:
     """The pages that what was typed can mean, best first; those that changed last if nothing was typed."""
     index = page.collection.index
     if not typed.strip():
@@ -158,7 +160,7 @@ def _names(record: Record) -> str:
     return " ".join((record.title, record.address.path, *record.aliases)).casefold()
 
 
-def _wiki_name(page: Page, record: Record) -> str:
+def _wiki_name(page: EditorPage, record: Record) -> str:
     """The shortest name that leads from a page to a document."""
     for name in (record.address.stem, record.address.id):
         found = page.collection.index.find(name, page.address)
@@ -167,13 +169,13 @@ def _wiki_name(page: Page, record: Record) -> str:
     return record.address.path
 
 
-def _tags(page: Page, place: Range, typed: str) -> Iterator[CompletionItem]:
+def _tags(page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem]:
     for number, (tag, count) in enumerate(page.collection.index.tags(Filter(), typed)):
         pages = f"{count} page" if count == 1 else f"{count} pages"
         yield _item(tag, CompletionItemKind.Keyword, TextEdit(place, tag), pages, number)
 
 
-def _frontmatter(page: Page, position: Position, before: str) -> Iterator[CompletionItem]:
+def _frontmatter(page: EditorPage, position: Position, before: str) -> Iterator[CompletionItem]:
     field, typed = _field_at(page, position, before)
     if field is None:
         if found := _KEY.match(before):
@@ -190,7 +192,7 @@ def _frontmatter(page: Page, position: Position, before: str) -> Iterator[Comple
             yield _item(value, CompletionItemKind.Value, edit, "", number)
 
 
-def _other_fields(page: Page, position: Position) -> Mapping[str, Json]:
+def _other_fields(page: EditorPage, position: Position) -> Mapping[str, Json]:
     """The fields of the front matter without the line of a position, which is not YAML while it is typed."""
     head = page.document.frontmatter.span
     last = page.lines.position(head.end).line
@@ -200,7 +202,7 @@ def _other_fields(page: Page, position: Position) -> Mapping[str, Json]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _field_at(page: Page, position: Position, before: str) -> tuple[str | None, str]:
+def _field_at(page: EditorPage, position: Position, before: str) -> tuple[str | None, str]:
     """The front-matter field whose value is at a position, and what was typed of it."""
     if found := _FIELD.match(before):
         return found[1], found[2]
@@ -216,7 +218,7 @@ def _field_at(page: Page, position: Position, before: str) -> tuple[str | None, 
     return None, ""
 
 
-def _keys(page: Page, present: Mapping[str, Json], place: Range) -> Iterator[CompletionItem]:
+def _keys(page: EditorPage, present: Mapping[str, Json], place: Range) -> Iterator[CompletionItem]:
     schema = current_schema(page.collection)
     kind = present.get("type")
     declared = schema.types.get(kind) if isinstance(kind, str) else None
@@ -226,7 +228,7 @@ def _keys(page: Page, present: Mapping[str, Json], place: Range) -> Iterator[Com
             yield _item(key, CompletionItemKind.Property, TextEdit(place, f"{key}: "), "", number)
 
 
-def _values(page: Page, present: Mapping[str, Json], field: str) -> Sequence[str]:
+def _values(page: EditorPage, present: Mapping[str, Json], field: str) -> Sequence[str]:
     """The values that a field may have by the schema, then those that other pages have, most frequent first."""
     index = page.collection.index
     schema = current_schema(page.collection)

@@ -13,7 +13,7 @@ from commonplace.domain.documents import LinkKind, Severity, Span
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.links import link_key
 from commonplace.domain.query import ResolvedLink
-from commonplace.faces.lsp.pages import Page, Pages, whole_range
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, whole_range
 from commonplace.services.quality import check_entry
 
 SOURCE = "commonplace"
@@ -27,7 +27,7 @@ _SEVERITIES = {
 _OWN_RULES = frozenset({BROKEN_LINK, DEAD_ANCHOR})
 
 
-def diagnose(pages: Pages, page: Page) -> list[Diagnostic]:
+def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
     """What is wrong with a page: its links and front matter as they stand in the editor.
 
     Rules that compare a page with others are applied while its text is the saved one, as they read the index.
@@ -50,7 +50,7 @@ def diagnose(pages: Pages, page: Page) -> list[Diagnostic]:
     return found
 
 
-def broken_at(pages: Pages, page: Page, place: Range) -> tuple[str, ResolvedLink] | None:
+def broken_at(pages: EditorPages, page: EditorPage, place: Range) -> tuple[str, ResolvedLink] | None:
     """The rule and the link of a diagnostic at a range."""
     for rule, resolved in _broken(pages, page):
         if page.lines.range(_span(resolved)) == place:
@@ -58,7 +58,7 @@ def broken_at(pages: Pages, page: Page, place: Range) -> tuple[str, ResolvedLink
     return None
 
 
-def _links(pages: Pages, page: Page) -> Iterator[Diagnostic]:
+def _links(pages: EditorPages, page: EditorPage) -> Iterator[Diagnostic]:
     for rule, resolved in _broken(pages, page):
         link = resolved.link
         if rule == BROKEN_LINK:
@@ -69,7 +69,7 @@ def _links(pages: Pages, page: Page) -> Iterator[Diagnostic]:
         yield _diagnostic(page.lines.range(_span(resolved)), rule, DiagnosticSeverity.Warning, message)
 
 
-def _broken(pages: Pages, page: Page) -> Iterator[tuple[str, ResolvedLink]]:
+def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, ResolvedLink]]:
     names = {one.name for one in pages.collections.members}
     for resolved in page.collection.index.resolve(page.document):
         link = resolved.link
@@ -83,13 +83,13 @@ def _broken(pages: Pages, page: Page) -> Iterator[tuple[str, ResolvedLink]]:
             yield DEAD_ANCHOR, resolved
 
 
-def _is_own_name(page: Page, resolved: ResolvedLink) -> bool:
+def _is_own_name(page: EditorPage, resolved: ResolvedLink) -> bool:
     """Whether a link names the page that contains it, which the index does not know before it is saved."""
     own = {fold(page.document.title), link_key(page.address.path)}
     return bool(resolved.link.target) and {fold(resolved.link.target), link_key(resolved.link.target)} & own != set()
 
 
-def _has_fragment(pages: Pages, page: Page, resolved: ResolvedLink) -> bool:
+def _has_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> bool:
     target = pages.target(page, resolved)
     return target is None or has_fragment(target.page.document, resolved.link.fragment)
 
@@ -99,7 +99,7 @@ def _span(resolved: ResolvedLink) -> Span:
     return link.target_span if link.kind is LinkKind.FRONTMATTER else link.span
 
 
-def _place(page: Page, line: int, field: str) -> Range:
+def _place(page: EditorPage, line: int, field: str) -> Range:
     """A line, the line of a front-matter field, or the first line."""
     if line:
         return page.lines.line_range(line - 1)

@@ -24,7 +24,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.query import ResolvedLink, SearchQuery
-from commonplace.faces.lsp.pages import LinkTarget, Page, Pages, SourceText, fragment_of, heading_span
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, SourceText, fragment_of, heading_span
 from commonplace.services.collections import Collection
 
 MAX_HOVER_CHARS = 2_000
@@ -32,7 +32,7 @@ MAX_FOUND = 25
 """Maximum number of pages that a query for symbols answers with, each with its best heading."""
 
 
-def hover(pages: Pages, page: Page, position: Position) -> Hover | None:
+def hover(pages: EditorPages, page: EditorPage, position: Position) -> Hover | None:
     """The text where a link at the position leads."""
     resolved = page.link_at(position)
     if resolved is None:
@@ -55,7 +55,7 @@ def hover(pages: Pages, page: Page, position: Position) -> Hover | None:
     return Hover(MarkupContent(MarkupKind.Markdown, f"{head}{text[:MAX_HOVER_CHARS]}{more}"), place)
 
 
-def definition(pages: Pages, page: Page, position: Position) -> Location | None:
+def definition(pages: EditorPages, page: EditorPage, position: Position) -> Location | None:
     """Where the link at the position leads: a page, its heading or block, or another file."""
     resolved = page.link_at(position)
     if resolved is None:
@@ -67,7 +67,7 @@ def definition(pages: Pages, page: Page, position: Position) -> Location | None:
     return Location(pages.uri_of(page.collection, resolved.target), Range(Position(0, 0), Position(0, 0)))
 
 
-def references(pages: Pages, page: Page, position: Position, *, declared: bool) -> list[Location]:
+def references(pages: EditorPages, page: EditorPage, position: Position, *, declared: bool) -> list[Location]:
     """The links to what is at the position: the link's target, else the heading, else the whole page.
 
     Args:
@@ -84,7 +84,7 @@ def references(pages: Pages, page: Page, position: Position, *, declared: bool) 
     return [target.location(), *found] if declared else found
 
 
-def target_at(pages: Pages, page: Page, position: Position) -> LinkTarget:
+def target_at(pages: EditorPages, page: EditorPage, position: Position) -> LinkLocation:
     """What is named at a position: the target of a link, else a heading, else the page."""
     resolved = page.link_at(position)
     target = pages.target(page, resolved) if resolved else None
@@ -92,11 +92,11 @@ def target_at(pages: Pages, page: Page, position: Position) -> LinkTarget:
         return target
     heading = page.heading_at(position)
     if heading is None or (heading.level == 1 and heading.ordinal == 1):  # the title of the page
-        return LinkTarget(page, None, Span(0, 0))
-    return LinkTarget(page, heading, Span(heading.start, heading.content))
+        return LinkLocation(page, None, Span(0, 0))
+    return LinkLocation(page, heading, Span(heading.start, heading.content))
 
 
-def links_to(pages: Pages, target: LinkTarget) -> Iterator[tuple[SourceText, ResolvedLink]]:
+def links_to(pages: EditorPages, target: LinkLocation) -> Iterator[tuple[SourceText, ResolvedLink]]:
     """The links to a page, or to one of its sections, with the texts that contain them.
 
     Links of unsaved texts are read from these, all others from the index.
@@ -121,7 +121,7 @@ def links_to(pages: Pages, target: LinkTarget) -> Iterator[tuple[SourceText, Res
             yield text, resolved
 
 
-def _indexed_links(pages: Pages, home: Page) -> Iterator[tuple[Collection, ResolvedLink]]:
+def _indexed_links(pages: EditorPages, home: EditorPage) -> Iterator[tuple[Collection, ResolvedLink]]:
     for resolved in home.collection.index.links_to(home.address, sentences=False):
         yield home.collection, resolved
     for other in pages.collections.members:
@@ -132,18 +132,18 @@ def _indexed_links(pages: Pages, home: Page) -> Iterator[tuple[Collection, Resol
                     yield other, resolved
 
 
-def _names_section(target: LinkTarget, resolved: ResolvedLink) -> bool:
+def _names_section(target: LinkLocation, resolved: ResolvedLink) -> bool:
     return target.section is None or fragment_of(target.page, resolved.link).section == target.section
 
 
-def _text(pages: Pages, collection: Collection, address: Address) -> SourceText | None:
+def _text(pages: EditorPages, collection: Collection, address: Address) -> SourceText | None:
     try:
         return pages.text(collection, address)
     except KnowledgeError:  # deleted meanwhile, or unreadable
         return None
 
 
-def document_links(pages: Pages, page: Page) -> list[DocumentLink]:
+def document_links(pages: EditorPages, page: EditorPage) -> list[DocumentLink]:
     """The links of a page that lead to a page or another file."""
     made: list[DocumentLink] = []
     for resolved in page.collection.index.resolve(page.document):
@@ -153,7 +153,7 @@ def document_links(pages: Pages, page: Page) -> list[DocumentLink]:
     return made
 
 
-def highlights(pages: Pages, page: Page, position: Position) -> list[DocumentHighlight]:
+def highlights(pages: EditorPages, page: EditorPage, position: Position) -> list[DocumentHighlight]:
     """The links of the page that lead where the link at the position leads."""
     resolved = page.link_at(position)
     target = pages.target(page, resolved) if resolved else None
@@ -166,7 +166,7 @@ def highlights(pages: Pages, page: Page, position: Position) -> list[DocumentHig
     ]
 
 
-def symbols(page: Page) -> list[DocumentSymbol]:
+def symbols(page: EditorPage) -> list[DocumentSymbol]:
     """The headings of a page, nested by level."""
     top: list[DocumentSymbol] = []
     open_: list[tuple[int, list[DocumentSymbol]]] = []
@@ -188,7 +188,7 @@ def symbols(page: Page) -> list[DocumentSymbol]:
     return top
 
 
-def folds(page: Page) -> list[FoldingRange]:
+def folds(page: EditorPage) -> list[FoldingRange]:
     """The sections of a page, and its front matter."""
     spans = [Span(one.start, one.tree_end) for one in page.document.sections if one.level]
     if page.document.frontmatter.present:
@@ -203,7 +203,7 @@ def folds(page: Page) -> list[FoldingRange]:
     return found
 
 
-def workspace_symbols(pages: Pages, query: str) -> list[WorkspaceSymbol]:
+def workspace_symbols(pages: EditorPages, query: str) -> list[WorkspaceSymbol]:
     """Pages and headings that a query finds, best first."""
     found: list[WorkspaceSymbol] = []
     for collection in pages.collections.members:
@@ -225,7 +225,7 @@ def workspace_symbols(pages: Pages, query: str) -> list[WorkspaceSymbol]:
     return found
 
 
-def _written_heading(pages: Pages, collection: Collection, address: Address, heading: str) -> Location | None:
+def _written_heading(pages: EditorPages, collection: Collection, address: Address, heading: str) -> Location | None:
     """Where the only line of a saved page stands that is this heading as it is written; None without such a line.
 
     Parsing the pages of an answer costs more than finding them.
@@ -240,7 +240,7 @@ def _written_heading(pages: Pages, collection: Collection, address: Address, hea
 
 
 def _parsed_heading(
-    pages: Pages, collection: Collection, address: Address, ordinal: int
+    pages: EditorPages, collection: Collection, address: Address, ordinal: int
 ) -> tuple[str, Location] | None:
     """A heading of a page as the editor shows it, and its place; None if it is not there."""
     try:

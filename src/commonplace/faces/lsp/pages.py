@@ -28,7 +28,7 @@ class SourceText:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EditorPage:
     """A page with its text as the editor shows it, saved or not."""
 
     collection: Collection
@@ -57,10 +57,10 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkTarget:
+class LinkLocation:
     """Where a link leads."""
 
-    page: Page
+    page: EditorPage
     section: Section | None
     """The section that its fragment names."""
     span: Span
@@ -71,7 +71,7 @@ class LinkTarget:
         return Location(self.page.uri, self.page.lines.range(self.span))
 
 
-class Pages:
+class EditorPages:
     """The pages of all open folders.
 
     Args:
@@ -93,7 +93,7 @@ class Pages:
         self._unsaved = unsaved
         self._encoding = encoding
 
-    def page(self, uri: str) -> Page | None:
+    def page(self, uri: str) -> EditorPage | None:
         """The page at a URI; None if the file is in no open folder, or is not a page."""
         place = self._place(file_path(uri))
         if place is None or not place[1].is_document:
@@ -103,7 +103,7 @@ class Pages:
         except NotFoundError:
             return None
 
-    def at(self, collection: Collection, address: Address) -> Page:
+    def at(self, collection: Collection, address: Address) -> EditorPage:
         """A page of a collection.
 
         Raises:
@@ -114,7 +114,7 @@ class Pages:
         text = self._unsaved().get(file)
         raw = collection.store.read(address) if text is None else text.encode("utf-8", "replace")
         document = _parsed(address, raw)
-        return Page(collection, document, file.as_uri(), LineTable(document.source, self._encoding))
+        return EditorPage(collection, document, file.as_uri(), LineTable(document.source, self._encoding))
 
     def text(self, collection: Collection, address: Address) -> SourceText:
         """The saved text of a page.
@@ -148,7 +148,7 @@ class Pages:
         """The URI of a file."""
         return (self.root_of(collection) / address.path).as_uri()
 
-    def target(self, page: Page, resolved: ResolvedLink) -> LinkTarget | None:
+    def target(self, page: EditorPage, resolved: ResolvedLink) -> LinkLocation | None:
         """Where a link of a page leads; None if it is broken, or leads to a file that is not a page."""
         found = self._target_address(page, resolved)
         if found is None or not found[1].is_document:
@@ -159,7 +159,7 @@ class Pages:
             return None
         return fragment_of(target, resolved.link)
 
-    def _target_address(self, page: Page, resolved: ResolvedLink) -> tuple[Collection, Address] | None:
+    def _target_address(self, page: EditorPage, resolved: ResolvedLink) -> tuple[Collection, Address] | None:
         name = resolved.link.collection
         if resolved.target is not None:
             return page.collection, resolved.target
@@ -198,18 +198,18 @@ def file_path(uri: str) -> Path | None:
     return file.parent.resolve() / file.name  # a link is its own file, as for the store
 
 
-def fragment_of(target: Page, link: Link) -> LinkTarget:
+def fragment_of(target: EditorPage, link: Link) -> LinkLocation:
     """The part of a page that a link names; the beginning if it names none, or one that is not there."""
     if not link.fragment:
-        return LinkTarget(target, None, Span(0, 0))
+        return LinkLocation(target, None, Span(0, 0))
     try:
         start, end, section = find_fragment(target.document, link.fragment)
     except KnowledgeError:
-        return LinkTarget(target, None, Span(0, 0))
-    return LinkTarget(target, section, Span(start, section.content if section else end))
+        return LinkLocation(target, None, Span(0, 0))
+    return LinkLocation(target, section, Span(start, section.content if section else end))
 
 
-def heading_span(page: Page, section: Section) -> Span:
+def heading_span(page: EditorPage, section: Section) -> Span:
     """The text of a heading without markers and attributes, as it is written."""
     line = page.document.source[section.start : section.content]
     first = line.splitlines()[0] if line else b""
@@ -223,7 +223,7 @@ def heading_span(page: Page, section: Section) -> Span:
     return Span(section.start + start, section.start + max(start, end))
 
 
-def whole_range(page: Page) -> Range:
+def whole_range(page: EditorPage) -> Range:
     """The range of a page's first line, for what concerns the whole of it."""
     return page.lines.line_range(0)
 

@@ -23,7 +23,7 @@ from commonplace.domain.addresses import Address, is_document_path, parse_docume
 from commonplace.domain.documents import Link, LinkKind, Section, Span
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.lsp.navigation import links_to, target_at
-from commonplace.faces.lsp.pages import LinkTarget, Page, Pages, heading_span
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, heading_span
 from commonplace.faces.lsp.positions import LineTable, text_edits
 from commonplace.services.collections import Collection
 from commonplace.services.writes.moves import folder_moves, preview_moves
@@ -32,23 +32,23 @@ _NOT_IN_WIKILINKS = re.compile(r"[\[\]|#^\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class PageRename:
     """What is renamed at a position."""
 
-    target: LinkTarget
+    target: LinkLocation
     placeholder: str
     """Its present name."""
     span: Span
     """Where that name stands in the page of the position."""
 
 
-def prepare(pages: Pages, page: Page, position: Position) -> PrepareRenamePlaceholder | None:
+def prepare(pages: EditorPages, page: EditorPage, position: Position) -> PrepareRenamePlaceholder | None:
     """What a rename at a position would rename; None if nothing can be renamed there."""
     renamed = _renamed(pages, page, position)
     return renamed and PrepareRenamePlaceholder(page.lines.range(renamed.span), renamed.placeholder)
 
 
-def rename(pages: Pages, page: Page, position: Position, name: str) -> WorkspaceEdit:
+def rename(pages: EditorPages, page: EditorPage, position: Position, name: str) -> WorkspaceEdit:
     """The edits of a rename.
 
     Args:
@@ -72,7 +72,9 @@ def rename(pages: Pages, page: Page, position: Position, name: str) -> Workspace
     return move(pages, renamed.target.page.collection, {old: _address(old, name)}, is_moved=False)
 
 
-def move(pages: Pages, collection: Collection, moves: Mapping[Address, Address], *, is_moved: bool) -> WorkspaceEdit:
+def move(
+    pages: EditorPages, collection: Collection, moves: Mapping[Address, Address], *, is_moved: bool
+) -> WorkspaceEdit:
     """The edits that keep links right when pages move.
 
     Args:
@@ -97,7 +99,7 @@ def move(pages: Pages, collection: Collection, moves: Mapping[Address, Address],
     return WorkspaceEdit(document_changes=changes)
 
 
-def moved_pages(pages: Pages, files: Sequence[tuple[str, str]]) -> dict[str, dict[Address, Address]]:
+def moved_pages(pages: EditorPages, files: Sequence[tuple[str, str]]) -> dict[str, dict[Address, Address]]:
     """The pages among moved files, and all files in moved folders, by the name of their collection.
 
     Args:
@@ -117,7 +119,7 @@ def moved_pages(pages: Pages, files: Sequence[tuple[str, str]]) -> dict[str, dic
     return found
 
 
-def _renamed(pages: Pages, page: Page, position: Position) -> Renamed | None:
+def _renamed(pages: EditorPages, page: EditorPage, position: Position) -> PageRename | None:
     resolved = page.link_at(position)
     if resolved is not None:
         link, target = resolved.link, pages.target(page, resolved)
@@ -125,14 +127,14 @@ def _renamed(pages: Pages, page: Page, position: Position) -> Renamed | None:
             return None
         fragment = _fragment_span(page.document.source, link)
         if target.section and fragment and (fragment.start <= page.lines.offset(position) or not link.target):
-            return Renamed(target, target.section.heading, fragment)
+            return PageRename(target, target.section.heading, fragment)
         span = link.target_span if link.target_span.end else link.span
-        return Renamed(LinkTarget(target.page, None, Span(0, 0)), target.page.address.stem, span)
+        return PageRename(LinkLocation(target.page, None, Span(0, 0)), target.page.address.stem, span)
     target = target_at(pages, page, position)
     section = page.heading_at(position)
     if section is None:
         return None
-    return Renamed(LinkTarget(page, section, target.span), section.heading, heading_span(page, section))
+    return PageRename(LinkLocation(page, section, target.span), section.heading, heading_span(page, section))
 
 
 def _address(old: Address, name: str) -> Address:
@@ -147,10 +149,10 @@ def _address(old: Address, name: str) -> Address:
     return parse_document_address(path.lstrip("/") if is_document_path(path) else f"{path.lstrip('/')}{suffix}")
 
 
-def _rename_heading(pages: Pages, page: Page, section: Section, name: str) -> WorkspaceEdit:
+def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name: str) -> WorkspaceEdit:
     if not name:
         raise InvalidInputError("A heading needs a text.", kind="name", hint="Give one.")
-    target = LinkTarget(page, section, Span(section.start, section.content))
+    target = LinkLocation(page, section, Span(section.start, section.content))
     edits = {page.uri: [TextEdit(page.lines.range(heading_span(page, section)), name)]}
     for source, resolved in links_to(pages, target):
         span = _fragment_span(source.lines.text, resolved.link)

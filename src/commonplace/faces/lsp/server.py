@@ -17,7 +17,7 @@ from commonplace.domain.errors import IndexingError, InvalidInputError, Knowledg
 from commonplace.faces.lsp import completion, navigation, renames
 from commonplace.faces.lsp.actions import actions
 from commonplace.faces.lsp.diagnostics import diagnose
-from commonplace.faces.lsp.pages import Page, Pages, file_path
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, file_path
 from commonplace.services.collections import Collections
 
 REQUEST_FAILED = -32803
@@ -68,7 +68,7 @@ class KnowledgeLanguageServer(LanguageServer):
         super().__init__("commonplace", version)  # pyright: ignore[reportUnknownMemberType] - pygls passes any arguments on
         self._open_folders = open_folders
         self._opened: OpenFolders | None = None
-        self._pages: Pages | None = None
+        self._pages: EditorPages | None = None
         self._attempted = threading.Event()
         self._ready = False
         self._timers: dict[str, threading.Timer] = {}
@@ -83,14 +83,14 @@ class KnowledgeLanguageServer(LanguageServer):
                 if self._opened is None:
                     self._opened = self._open_folders(folders)
                     encoding = self.workspace.position_encoding
-                    self._pages = Pages(self._opened.collections, self._opened.roots, self._texts, encoding)
+                    self._pages = EditorPages(self._opened.collections, self._opened.roots, self._texts, encoding)
             for collection in self._opened.collections.members:
                 collection.index.listen(self._changed)
         finally:
             self._attempted.set()
 
     @property
-    def pages(self) -> Pages:
+    def pages(self) -> EditorPages:
         """The pages of the session, once their first index is complete.
 
         Raises:
@@ -214,31 +214,33 @@ def _register_reading(server: KnowledgeLanguageServer) -> None:
     )
     @server.thread()
     @_answering
-    def _complete(page: Page, pages: Pages, params: types.CompletionParams) -> types.CompletionList:
+    def _complete(page: EditorPage, pages: EditorPages, params: types.CompletionParams) -> types.CompletionList:
         return completion.complete(pages, page, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     @server.thread()
     @_answering
-    def _hover(page: Page, pages: Pages, params: types.HoverParams) -> types.Hover | None:
+    def _hover(page: EditorPage, pages: EditorPages, params: types.HoverParams) -> types.Hover | None:
         return navigation.hover(pages, page, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     @server.thread()
     @_answering
-    def _definition(page: Page, pages: Pages, params: types.DefinitionParams) -> types.Location | None:
+    def _definition(page: EditorPage, pages: EditorPages, params: types.DefinitionParams) -> types.Location | None:
         return navigation.definition(pages, page, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)
     @server.thread()
     @_answering
-    def _references(page: Page, pages: Pages, params: types.ReferenceParams) -> list[types.Location]:
+    def _references(page: EditorPage, pages: EditorPages, params: types.ReferenceParams) -> list[types.Location]:
         return navigation.references(pages, page, params.position, declared=params.context.include_declaration)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     @server.thread()
     @_answering
-    def _highlights(page: Page, pages: Pages, params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+    def _highlights(
+        page: EditorPage, pages: EditorPages, params: types.DocumentHighlightParams
+    ) -> list[types.DocumentHighlight]:
         return navigation.highlights(pages, page, params.position)
 
 
@@ -246,19 +248,19 @@ def _register_structure(server: KnowledgeLanguageServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
     @server.thread()
     @_answering
-    def _links(page: Page, pages: Pages, _: types.DocumentLinkParams) -> list[types.DocumentLink]:
+    def _links(page: EditorPage, pages: EditorPages, _: types.DocumentLinkParams) -> list[types.DocumentLink]:
         return navigation.document_links(pages, page)
 
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     @server.thread()
     @_answering
-    def _symbols(page: Page, _: Pages, __: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    def _symbols(page: EditorPage, _: EditorPages, __: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         return navigation.symbols(page)
 
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
     @server.thread()
     @_answering
-    def _folds(page: Page, _: Pages, __: types.FoldingRangeParams) -> list[types.FoldingRange]:
+    def _folds(page: EditorPage, _: EditorPages, __: types.FoldingRangeParams) -> list[types.FoldingRange]:
         return navigation.folds(page)
 
     @server.feature(types.WORKSPACE_SYMBOL)
@@ -274,13 +276,15 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     @server.thread()
     @_answering
-    def _prepare(page: Page, pages: Pages, params: types.PrepareRenameParams) -> types.PrepareRenamePlaceholder | None:
+    def _prepare(
+        page: EditorPage, pages: EditorPages, params: types.PrepareRenameParams
+    ) -> types.PrepareRenamePlaceholder | None:
         return renames.prepare(pages, page, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     @server.thread()
     @_answering
-    def _rename(page: Page, pages: Pages, params: types.RenameParams) -> types.WorkspaceEdit:
+    def _rename(page: EditorPage, pages: EditorPages, params: types.RenameParams) -> types.WorkspaceEdit:
         return renames.rename(pages, page, params.position, params.new_name)
 
     @server.feature(
@@ -301,7 +305,7 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     )
     @server.thread()
     @_answering
-    def _actions(page: Page, pages: Pages, params: types.CodeActionParams) -> list[types.CodeAction]:
+    def _actions(page: EditorPage, pages: EditorPages, params: types.CodeActionParams) -> list[types.CodeAction]:
         return actions(pages, page, params.context.diagnostics)
 
 
@@ -314,7 +318,7 @@ _Params = TypeVar("_Params", bound=_OfTextDocument)
 
 
 def _answering(
-    answer: Callable[[Page, Pages, _Params], _Answer],
+    answer: Callable[[EditorPage, EditorPages, _Params], _Answer],
 ) -> Callable[[KnowledgeLanguageServer, _Params], _Answer | None]:
     """A handler of a request about one page; None for a file that is none."""
 

@@ -52,7 +52,7 @@ def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class SiteGraph:
     """Every document of a collection and the links between them."""
 
     nodes: tuple[Record, ...]
@@ -61,11 +61,11 @@ class Graph:
     """Positions in `nodes` of the source and the target of each link."""
 
 
-def _graph(collection: Collection) -> Graph:
+def _graph(collection: Collection) -> SiteGraph:
     nodes = tuple(every_document(collection))
     at = {record.address: number for number, record in enumerate(nodes)}
     edges = tuple((at[a], at[b]) for a, b in collection.index.links() if a != b and a in at and b in at)
-    return Graph(nodes, edges)
+    return SiteGraph(nodes, edges)
 
 
 GRAPHS = PerState(_graph)

@@ -31,7 +31,7 @@ class Hub:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class CollectionOverview:
     """A collection at a glance."""
 
     counts: Counts
@@ -40,13 +40,13 @@ class Overview:
     hubs: tuple[Hub, ...]
 
 
-def _overview(collection: Collection) -> Overview:
+def _overview(collection: Collection) -> CollectionOverview:
     index = collection.index
     linked = Counter(target for source, target in index.links() if source != target)
     top = [(address, count) for address, count in linked.most_common(MAX_HUBS) if count >= MIN_HUB_LINKS]
     found = {one.address: one for one in records(collection, [address for address, _ in top])}
     hubs = tuple(Hub(found[address], count) for address, count in top if address in found)
-    return Overview(index.counts(), tuple(index.tags(Filter())), hubs)
+    return CollectionOverview(index.counts(), tuple(index.tags(Filter())), hubs)
 
 
 OVERVIEWS = PerState(_overview)

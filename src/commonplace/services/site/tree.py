@@ -12,7 +12,7 @@ from commonplace.services.site.derived import PerState
 
 
 @dataclass(slots=True)
-class Folder:
+class SiteFolder:
     """A folder."""
 
     path: str
@@ -30,9 +30,9 @@ class Folder:
         return self.path.rpartition("/")[2]
 
 
-def folders_of(collection: Collection) -> Mapping[str, Folder]:
+def folders_of(collection: Collection) -> Mapping[str, SiteFolder]:
     """The folders by path, computed now; `FOLDERS` has those of the present."""
-    folders = {"": Folder("")}
+    folders = {"": SiteFolder("")}
     for address in sorted(collection.index.revisions()):
         _folder(folders, address.folder).documents.append(address)
         path = address.folder
@@ -46,14 +46,14 @@ def folders_of(collection: Collection) -> Mapping[str, Folder]:
     return folders
 
 
-def _folder(folders: dict[str, Folder], path: str) -> Folder:
+def _folder(folders: dict[str, SiteFolder], path: str) -> SiteFolder:
     """The folder, made with those above it where they are missing."""
     missing: list[str] = []
     while path not in folders:
         missing.append(path)
         path = path.rpartition("/")[0]
     for one in reversed(missing):
-        folders[one] = Folder(one)
+        folders[one] = SiteFolder(one)
         folders[path].folders.append(one)
         path = one
     return folders[path]

@@ -23,7 +23,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.services.collections import Collection
 from commonplace.services.deadline import Deadline, after_write
 from commonplace.services.extensions import entry_fields
-from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
@@ -133,7 +133,7 @@ def edit(
         _check_size(content)
         if accept is not None:
             accept(read_document(address, content))
-        transaction.put(address, content, keep=evidence is not Evidence.SHOWN and takes_away(raw, content))
+        transaction.put(address, content, keep=evidence is not SeenEvidence.SHOWN and takes_away(raw, content))
     note_write(collection, address, content, intent, evidence)
     written = _done(collection, address, transaction.receipt)
     return dataclasses.replace(written, unchanged=True) if content == raw else written
@@ -202,7 +202,7 @@ def delete(
     """
     with collection.store.transaction(intent.message or f"Delete: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
-        if evidence_of(collection, address, raw, intent) is Evidence.UNSEEN and intent.unseen == "refuse":
+        if evidence_of(collection, address, raw, intent) is SeenEvidence.UNSEEN and intent.unseen == "refuse":
             raise unseen_conflict(collection, address, raw, intent)
         if accept is not None:
             accept(read_document(address, raw))
@@ -263,7 +263,7 @@ def require_free(
 
 def _evidence_for(
     collection: Collection, document: Document, change: DocumentEdit, intent: WriteRequest, *, whole: bool
-) -> Evidence:
+) -> SeenEvidence:
     """Evidence that the writer has seen the current document.
 
     Raises:
@@ -271,11 +271,11 @@ def _evidence_for(
     """
     try:
         evidence = evidence_of(collection, document.address, document.raw, intent)
-        if whole and evidence is Evidence.UNSEEN and intent.unseen == "refuse":
+        if whole and evidence is SeenEvidence.UNSEEN and intent.unseen == "refuse":
             raise unseen_conflict(collection, document.address, document.raw, intent)
     except ConflictError:
         if _changes_nothing(document, change):  # a whole text that exists already is the writer's own
-            return Evidence.PASSED if whole else Evidence.UNSEEN
+            return SeenEvidence.PASSED if whole else SeenEvidence.UNSEEN
         raise
     return evidence
 

@@ -12,7 +12,7 @@ from commonplace.services.sessions.memory import ShownDocument
 from commonplace.services.writes.requests import WriteRequest
 
 
-class Evidence(Enum):
+class SeenEvidence(Enum):
     """Evidence that a writer has seen the current revision of a document."""
 
     SHOWN = "shown"
@@ -23,7 +23,7 @@ class Evidence(Enum):
     """The writer was not shown the text: it passed no revision, or one that only a receipt gave it."""
 
 
-def evidence_of(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> Evidence:
+def evidence_of(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> SeenEvidence:
     """Evidence that the writer has seen the current document. Needs the writer lock.
 
     Raises:
@@ -40,9 +40,9 @@ def evidence_of(collection: Collection, address: Address, raw: bytes, intent: Wr
     current, session = revision_of(raw), intent.session
     known = seen_by(collection, address, intent)
     if known is not None and known.revision == current:
-        return Evidence.SHOWN if known.is_whole else Evidence.PASSED
+        return SeenEvidence.SHOWN if known.is_whole else SeenEvidence.PASSED
     has_receipt_only = session is not None and session.is_unseen(collection.name, address.path, current)
-    return Evidence.PASSED if intent.expected and not has_receipt_only else Evidence.UNSEEN
+    return SeenEvidence.PASSED if intent.expected and not has_receipt_only else SeenEvidence.UNSEEN
 
 
 def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> ConflictError:
@@ -70,7 +70,7 @@ def note_write(
     address: Address,
     raw: bytes | None,
     intent: WriteRequest,
-    evidence: Evidence = Evidence.SHOWN,
+    evidence: SeenEvidence = SeenEvidence.SHOWN,
 ) -> None:
     """Record a write in the writer's session.
 
@@ -85,10 +85,10 @@ def note_write(
         return
     if raw is None:
         intent.session.forget(collection.name, address.path)
-    elif evidence is Evidence.UNSEEN:
+    elif evidence is SeenEvidence.UNSEEN:
         intent.session.receive_unseen(collection.name, address.path, revision_of(raw))
     else:
-        is_whole = evidence is Evidence.SHOWN
+        is_whole = evidence is SeenEvidence.SHOWN
         intent.session.show(collection.name, address.path, revision_of(raw), raw, is_whole=is_whole)
 
 

@@ -11,7 +11,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import existing, take_in
 from commonplace.services.writes.moves import plan_moves
-from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, seen_by, takes_away
+from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
 
 NO_FILES: Mapping[Address, Address] = MappingProxyType({})
@@ -52,10 +52,10 @@ def rename(
         known = _known(collection, transaction, plan.others, intent)
         for old in moves:
             transaction.remove(old, keep=False)
-        if evidence is not Evidence.SHOWN and takes_away(moved, contents[new_address]):
+        if evidence is not SeenEvidence.SHOWN and takes_away(moved, contents[new_address]):
             transaction.retain(address)
         for place, content in contents.items():  # lines with links may be unseen
-            unseen = place not in plan.came and known.get(place) is not Evidence.SHOWN
+            unseen = place not in plan.came and known.get(place) is not SeenEvidence.SHOWN
             transaction.put(place, content, keep=unseen)
     note_write(collection, address, None, intent)
     for place, known_by in {new_address: evidence, **known}.items():
@@ -68,11 +68,11 @@ def rename(
 
 def _known(
     collection: Collection, transaction: Transaction, rewritten: Sequence[Address], intent: WriteRequest
-) -> dict[Address, Evidence]:
+) -> dict[Address, SeenEvidence]:
     """Evidence for those of the documents with rewritten links that the session was shown in their current state."""
     known = {one: seen_by(collection, one, intent) for one in rewritten}
     return {
-        one: Evidence.SHOWN if seen.is_whole else Evidence.PASSED
+        one: SeenEvidence.SHOWN if seen.is_whole else SeenEvidence.PASSED
         for one, seen in known.items()
         if seen and seen.revision == revision_of(transaction.read(one))
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lsprotocol.types import Position
 
-from commonplace.faces.lsp.pages import Page
+from commonplace.faces.lsp.pages import EditorPage
 from editor.desk import FILES, Desk
 from indexed import Indexed
 
@@ -20,10 +20,10 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def at() -> Callable[[Page, str], Position]:
+def at() -> Callable[[EditorPage, str], Position]:
     """`at(page, text)`: the position behind the first occurrence of a text."""
 
-    def place(page: Page, text: str) -> Position:
+    def place(page: EditorPage, text: str) -> Position:
         source = page.document.source
         return page.lines.position(source.index(text.encode()) + len(text.encode()))
 

@@ -9,16 +9,16 @@ from lsprotocol.types import CompletionItem, Position
 
 from commonplace.domain.yamlblock.loader import load
 from commonplace.faces.lsp.completion import complete
-from commonplace.faces.lsp.pages import Page
+from commonplace.faces.lsp.pages import EditorPage
 from editor.desk import Desk
 
 
-def items(desk: Desk, at: Callable[[Page, str], Position], text: str, typed: str) -> dict[str, CompletionItem]:
+def items(desk: Desk, at: Callable[[EditorPage, str], Position], text: str, typed: str) -> dict[str, CompletionItem]:
     page = desk.type("draft.md", text)
     return {one.text_edit.new_text: one for one in complete(desk.pages, page, at(page, typed)).items if one.text_edit}
 
 
-def after(desk: Desk, at: Callable[[Page, str], Position], text: str, typed: str, chosen: str) -> str:
+def after(desk: Desk, at: Callable[[EditorPage, str], Position], text: str, typed: str, chosen: str) -> str:
     """The text once an item is taken."""
     page = desk.type("draft.md", text)
     edit = items(desk, at, text, typed)[chosen].text_edit
@@ -28,7 +28,7 @@ def after(desk: Desk, at: Callable[[Page, str], Position], text: str, typed: str
     return (page.document.source[:start] + edit.new_text.encode() + page.document.source[end:]).decode()
 
 
-At = Callable[[Page, str], Position]
+At = Callable[[EditorPage, str], Position]
 
 
 def test_a_link_is_completed_and_closed_once(desk: Desk, at: At) -> None:

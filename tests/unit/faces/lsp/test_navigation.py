@@ -8,13 +8,13 @@ import pytest
 from lsprotocol.types import Location, MarkupContent, Position
 
 from commonplace.faces.lsp import navigation
-from commonplace.faces.lsp.pages import Page
+from commonplace.faces.lsp.pages import EditorPage
 from editor.desk import Desk
 
-At = Callable[[Page, str], Position]
+At = Callable[[EditorPage, str], Position]
 
 
-def hovered(desk: Desk, page: Page, position: Position) -> str:
+def hovered(desk: Desk, page: EditorPage, position: Position) -> str:
     found = navigation.hover(desk.pages, page, position)
     assert found is not None
     assert isinstance(found.contents, MarkupContent)

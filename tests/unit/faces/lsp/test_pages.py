@@ -9,7 +9,7 @@ import pytest
 from lsprotocol.types import Position
 
 from commonplace.domain.addresses import Address
-from commonplace.faces.lsp.pages import Page, file_path, heading_span
+from commonplace.faces.lsp.pages import EditorPage, file_path, heading_span
 from editor.desk import Desk
 
 
@@ -47,7 +47,7 @@ def test_a_symbolic_link_to_the_folder_names_the_same_pages(desk: Desk, tmp_path
     assert file_path("file:///a%20b/%C3%BC.md") == Path("/a b/ü.md")
 
 
-def test_a_link_is_found_where_the_cursor_stands(desk: Desk, at: Callable[[Page, str], Position]) -> None:
+def test_a_link_is_found_where_the_cursor_stands(desk: Desk, at: Callable[[EditorPage, str], Position]) -> None:
     page = desk.page("notes/deep.md")
     resolved = page.link_at(at(page, "[the gui"))
     assert resolved is not None

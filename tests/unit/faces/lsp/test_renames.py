@@ -9,11 +9,11 @@ from lsprotocol.types import Position, RenameFile, TextDocumentEdit, WorkspaceEd
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
-from commonplace.faces.lsp.pages import Page
+from commonplace.faces.lsp.pages import EditorPage
 from commonplace.faces.lsp.renames import moved_pages, prepare, rename
 from editor.desk import Desk
 
-At = Callable[[Page, str], Position]
+At = Callable[[EditorPage, str], Position]
 
 
 def edited(desk: Desk, edit: WorkspaceEdit) -> dict[str, str]:

@@ -13,7 +13,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.sessions.memory import SessionMemory
 from commonplace.services.writes.overwrites import (
-    Evidence,
+    SeenEvidence,
     changes_since,
     evidence_of,
     note_write,
@@ -51,19 +51,19 @@ def receipt_only() -> SessionMemory:
 @pytest.mark.parametrize(
     ("intent", "evidence"),
     [
-        (WriteRequest(), Evidence.UNSEEN),
-        (WriteRequest(session=SessionMemory()), Evidence.UNSEEN),
-        (WriteRequest(expected=revision_of(NOW)), Evidence.PASSED),
-        (WriteRequest(expected=revision_of(NOW)[:7]), Evidence.PASSED),
-        (WriteRequest(session=shown(NOW)), Evidence.SHOWN),
-        (WriteRequest(session=shown(NOW, whole=False)), Evidence.PASSED),
-        (WriteRequest(session=shown(OLD)), Evidence.UNSEEN),
-        (WriteRequest(expected=revision_of(NOW), session=receipt_only()), Evidence.UNSEEN),
-        (WriteRequest(pinned=revision_of(NOW)), Evidence.UNSEEN),
+        (WriteRequest(), SeenEvidence.UNSEEN),
+        (WriteRequest(session=SessionMemory()), SeenEvidence.UNSEEN),
+        (WriteRequest(expected=revision_of(NOW)), SeenEvidence.PASSED),
+        (WriteRequest(expected=revision_of(NOW)[:7]), SeenEvidence.PASSED),
+        (WriteRequest(session=shown(NOW)), SeenEvidence.SHOWN),
+        (WriteRequest(session=shown(NOW, whole=False)), SeenEvidence.PASSED),
+        (WriteRequest(session=shown(OLD)), SeenEvidence.UNSEEN),
+        (WriteRequest(expected=revision_of(NOW), session=receipt_only()), SeenEvidence.UNSEEN),
+        (WriteRequest(pinned=revision_of(NOW)), SeenEvidence.UNSEEN),
     ],
 )
 def test_a_writer_has_seen_what_it_was_shown_or_can_name(
-    collection: Collection, intent: WriteRequest, evidence: Evidence
+    collection: Collection, intent: WriteRequest, evidence: SeenEvidence
 ) -> None:
     assert evidence_of(collection, A, NOW, intent) is evidence
 
@@ -108,15 +108,15 @@ def test_a_refusal_says_why_the_text_counts_as_unseen(
 
 def test_what_a_session_wrote_it_has_seen_as_far_as_it_saw_the_text_before(collection: Collection) -> None:
     for before, after in {
-        Evidence.SHOWN: Evidence.SHOWN,
-        Evidence.PASSED: Evidence.PASSED,
-        Evidence.UNSEEN: Evidence.UNSEEN,
+        SeenEvidence.SHOWN: SeenEvidence.SHOWN,
+        SeenEvidence.PASSED: SeenEvidence.PASSED,
+        SeenEvidence.UNSEEN: SeenEvidence.UNSEEN,
     }.items():
         intent = WriteRequest(session=SessionMemory())
         note_write(collection, A, NOW, intent, before)
         assert evidence_of(collection, A, NOW, intent) is after
     note_write(collection, A, None, intent)
-    assert evidence_of(collection, A, NOW, intent) is Evidence.UNSEEN
+    assert evidence_of(collection, A, NOW, intent) is SeenEvidence.UNSEEN
     note_write(collection, A, NOW, WriteRequest())
 
 

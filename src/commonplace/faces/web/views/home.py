@@ -12,8 +12,8 @@ from commonplace.faces.web.withheld import visible_description
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
 from commonplace.services.site.documents import folder_document
-from commonplace.services.site.overview import FINDINGS, ORPHANS, OVERVIEWS, WANTED, Overview
-from commonplace.services.site.tree import FOLDERS, Folder
+from commonplace.services.site.overview import FINDINGS, ORPHANS, OVERVIEWS, WANTED, CollectionOverview
+from commonplace.services.site.tree import FOLDERS, SiteFolder
 
 MAX_TAGS = 30
 MAX_FOLDERS = 14
@@ -25,8 +25,8 @@ class CollectionCard:
     """What the home page shows of one collection."""
 
     collection: Collection
-    overview: Overview
-    folders: tuple[Folder, ...]
+    overview: CollectionOverview
+    folders: tuple[SiteFolder, ...]
     """The folders at the top."""
     start: FoundDocument | None
     """The document that stands for the root."""

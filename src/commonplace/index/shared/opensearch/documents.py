@@ -23,7 +23,7 @@ MAX_SORTED_CHARS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSection:
+class HitSection:
     """What a hit shows of a section."""
 
     path: tuple[str, ...]
@@ -87,10 +87,10 @@ def text_of(page: SharedPage) -> DocumentText:
     return document_text(page.document, page.record)
 
 
-def shown_section(stored: str) -> ShownSection:
+def shown_section(stored: str) -> HitSection:
     """Parse what a section's document shows."""
     path, anchor, text, _ = json.loads(stored)
-    return ShownSection(tuple(path), anchor, text)
+    return HitSection(tuple(path), anchor, text)
 
 
 def address_of_section(stored: str) -> Address:

@@ -22,7 +22,7 @@ _CHANGE_BYTES = 2 * _ID_BYTES
 _NO_BLOB = bytes(_ID_BYTES)
 
 
-class Changes:
+class CommitChanges:
     """The commits that changed each document, with its blob in each; packed, because there may be many."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Changes:
             found[commit.hex()] = "" if blob == _NO_BLOB else blob.hex()
         return found
 
-    def extend(self, other: Changes) -> None:
+    def extend(self, other: CommitChanges) -> None:
         """Add the changes of later commits."""
         self._count += other._count
         if not self.complete:
@@ -72,7 +72,7 @@ class _Known:
     """What is known at a head."""
 
     spans: Spans = field(default_factory=Spans)
-    changes: Changes = field(default_factory=Changes)
+    changes: CommitChanges = field(default_factory=CommitChanges)
 
 
 class DocumentSpans:

@@ -43,7 +43,7 @@ _MONTH_FIRST = re.compile(r"([A-Za-z]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class PartialDate:
     """A date with its precision."""
 
     written: tuple[int, int, int]
@@ -53,7 +53,7 @@ class Moment:
     precision: Precision
 
 
-def moment_of(text: str | None) -> Moment | None:
+def partial_date_of(text: str | None) -> PartialDate | None:
     """The date that a text states; None if it states none."""
     words = (text or "").strip()
     try:
@@ -67,7 +67,7 @@ def is_later(one: str | None, other: str | None) -> bool:
 
     False if either is no date.
     """
-    first, second = moment_of(one), moment_of(other)
+    first, second = partial_date_of(one), partial_date_of(other)
     if first is None or second is None:
         return False
     if first.precision == second.precision == "time":
@@ -78,15 +78,15 @@ def is_later(one: str | None, other: str | None) -> bool:
 
 def date_sort_key(date: str | None) -> str:
     """Sort key of dates: later dates are greater, and every date is greater than what is no date."""
-    found = moment_of(date)
+    found = partial_date_of(date)
     return found.instant.strftime("%Y-%m-%dT%H:%M:%S").zfill(19) if found else ""
 
 
 _PARTS: dict[Precision, int] = {"year": 1, "month": 2, "day": 3, "time": 3}
-"""Leading parts of `Moment.written` that a precision states."""
+"""Leading parts of `PartialDate.written` that a precision states."""
 
 
-def _numeric(words: str) -> Moment | None:
+def _numeric(words: str) -> PartialDate | None:
     found = _NUMBERS.match(words)
     if not found:
         return None
@@ -102,10 +102,10 @@ def _numeric(words: str) -> Moment | None:
     local = datetime(year, int(month), int(day), int(time[1]), int(time[2]), int(time[3] or 0), tzinfo=UTC)
     offset = timedelta(hours=int(time[6]), minutes=int(time[7] or 0)) if time[5] else timedelta()
     instant = local + offset if time[5] == "-" else local - offset
-    return Moment((local.year, local.month, local.day), instant, "time")
+    return PartialDate((local.year, local.month, local.day), instant, "time")
 
 
-def _named(words: str) -> Moment | None:
+def _named(words: str) -> PartialDate | None:
     found = _MONTH_FIRST.fullmatch(words)
     name, day, year = (found[1], found[2], found[3]) if found else ("", None, "")
     if not found:
@@ -117,7 +117,7 @@ def _named(words: str) -> Moment | None:
     return _moment(int(year), month, int(day) if day else None) if month else None
 
 
-def _moment(year: int, month: int | None, day: int | None) -> Moment:
+def _moment(year: int, month: int | None, day: int | None) -> PartialDate:
     instant = datetime(year, month or 1, day or 1, tzinfo=UTC)
     precision: Precision = "day" if day else "month" if month else "year"
-    return Moment((year, month or 1, day or 1), instant, precision)
+    return PartialDate((year, month or 1, day or 1), instant, precision)

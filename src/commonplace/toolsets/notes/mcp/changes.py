@@ -16,7 +16,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import day, restore_command
 from commonplace.services.collections import Collection
 from commonplace.services.past import section_blame
-from commonplace.toolsets.notes.mcp.parameters import Changes
+from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
 from commonplace.toolsets.notes.service.known_names import require_known_folder, unknown
 from commonplace.toolsets.notes.service.page_history import (
@@ -38,7 +38,7 @@ MAX_PAGES_NAMED = 8
 """Pages of a commit that are named."""
 
 
-def changes(call: Call, arguments: Changes) -> ToolResult:
+def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     """What changed, newest first."""
     answer = BoundedAnswer(arguments.max_tokens)
     chosen, wanted = _wanted(call, arguments)
@@ -85,7 +85,7 @@ def _require_known_author(chosen: Sequence[Collection], wanted: ChangeFilter, ca
         raise unknown("author", wanted.by, known, sorted(names))
 
 
-def _wanted(call: Call, arguments: Changes) -> tuple[Sequence[Collection], ChangeFilter]:
+def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], ChangeFilter]:
     collections = call.services.collections
     chosen, prefix = folder_prefix(collections, arguments.folder)
     address: Address | None = None

@@ -8,7 +8,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links as links_service
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
-from commonplace.toolsets.notes.mcp.parameters import Links, Overview
+from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder
@@ -25,14 +25,14 @@ MAX_SENTENCE = 140
 """Characters of the sentence round a link."""
 
 
-def overview(call: Call, arguments: Overview) -> ToolResult:
+def overview(call: Call, arguments: NotesOverview) -> ToolResult:
     """What is here."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
         return _overview(then, arguments, answer)
 
 
-def _overview(call: Call, arguments: Overview, answer: BoundedAnswer) -> str:
+def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> str:
     collections = call.services.collections
     chosen, prefix = folder_prefix(collections, arguments.folder)
     empty = True
@@ -98,14 +98,14 @@ def _listed(items: Sequence[str], room: int) -> str:
     return ", ".join(kept) + (f" and {more} more" if more else "")
 
 
-def links(call: Call, arguments: Links) -> ToolResult:
+def links(call: Call, arguments: NotesLinks) -> ToolResult:
     """Links of a page, or the wanted pages of the whole base."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
         return _links(then, arguments, answer)
 
 
-def _links(call: Call, arguments: Links, answer: BoundedAnswer) -> str:
+def _links(call: Call, arguments: NotesLinks, answer: BoundedAnswer) -> str:
     collections = call.services.collections
     if not arguments.page:
         if arguments.to or arguments.kind not in {"all", "wanted"}:

@@ -25,7 +25,7 @@ At = Annotated[str, Field(max_length=200, description="As it was: date, 'yesterd
 ShortAt = Annotated[str, Field(max_length=200, description="As in read")]
 
 
-class Overview(Parameters):
+class NotesOverview(Parameters):
     """`overview`."""
 
     folder: str = ""
@@ -33,7 +33,7 @@ class Overview(Parameters):
     max_tokens: Budget = 600
 
 
-class Search(Parameters):
+class NotesSearch(Parameters):
     """`search`."""
 
     query: Annotated[str, Field(min_length=1)]
@@ -50,7 +50,7 @@ class Search(Parameters):
     cursor: str = ""
 
 
-class Read(Parameters):
+class NotesRead(Parameters):
     """`read`."""
 
     page: Annotated[
@@ -63,7 +63,7 @@ class Read(Parameters):
     max_tokens: Budget = 2000
 
 
-class Links(Parameters):
+class NotesLinks(Parameters):
     """`links`."""
 
     page: Annotated[str, Field(description="None: wanted pages of the whole base")] = ""
@@ -74,7 +74,7 @@ class Links(Parameters):
     max_tokens: Budget = 1000
 
 
-class Changes(Parameters):
+class NotesChanges(Parameters):
     """`changes`."""
 
     page: str = ""
@@ -95,7 +95,7 @@ class WriteArguments(Parameters):
     request_id: Annotated[str, Field(max_length=200, description="A call repeated with it is made once")] = ""
 
 
-class Write(WriteArguments):
+class NotesWrite(WriteArguments):
     """`write`."""
 
     page: Annotated[Page, Field(description="Path, such as 'notes/idea.md'")]
@@ -118,7 +118,7 @@ class Change(Parameters):
     done: bool = True
 
 
-class Edit(WriteArguments):
+class NotesEdit(WriteArguments):
     """`edit`."""
 
     page: Page
@@ -126,7 +126,7 @@ class Edit(WriteArguments):
     revision: str = ""
 
 
-class Move(WriteArguments):
+class NotesMove(WriteArguments):
     """`move`."""
 
     page: Annotated[Page, Field(description="A page, or a folder ('notes/')")]
@@ -134,14 +134,14 @@ class Move(WriteArguments):
     dry_run: bool = False
 
 
-class Delete(WriteArguments):
+class NotesDelete(WriteArguments):
     """`delete`."""
 
     page: Page
     revision: str = ""
 
 
-class Transaction(WriteArguments):
+class NotesTransaction(WriteArguments):
     """`transaction`."""
 
     steps: Annotated[

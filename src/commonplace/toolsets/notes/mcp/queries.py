@@ -17,7 +17,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, gather
 from commonplace.services.past import moment_of
-from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, Read, Search
+from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
@@ -37,14 +37,14 @@ _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
 _LINES = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})?\s*)?")
 
 
-def search(call: Call, arguments: Search) -> ToolResult:
+def search(call: Call, arguments: NotesSearch) -> ToolResult:
     """The sections that answer, best first, within a budget."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
         return _search(then, arguments, answer)
 
 
-def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
+def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     chosen, prefix = folder_prefix(call.services.collections, arguments.folder)
     query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix))
     window, skipped = _cursor(arguments.cursor)
@@ -72,7 +72,7 @@ def _search(call: Call, arguments: Search, answer: BoundedAnswer) -> str:
     return answer.text(f"More: cursor={more!r}" if more else "")
 
 
-def _require_known(arguments: Search, chosen: Sequence[Collection], prefix: str) -> None:
+def _require_known(arguments: NotesSearch, chosen: Sequence[Collection], prefix: str) -> None:
     """Raise if nothing has the folder, tag or type by which a search is narrowed."""
     if prefix:
         require_known_folder(chosen, prefix)
@@ -82,7 +82,7 @@ def _require_known(arguments: Search, chosen: Sequence[Collection], prefix: str)
         require_known_type(chosen, arguments.type)
 
 
-def _nothing(arguments: Search, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str) -> str:
+def _nothing(arguments: NotesSearch, chosen: Sequence[Collection], answer: BoundedAnswer, notice: str) -> str:
     answer.add_shortened(f"Nothing found for {line_of(arguments.query, 80)!r}.")
     if notice:
         answer.add(notice)
@@ -112,7 +112,7 @@ def _hit_line(call: Call, one: EvidenceSection, number: int) -> str:
     return f"[{number}] {path}{anchor} ({line_of(title, 120)})"
 
 
-def _filter(arguments: Search, prefix: str) -> Filter:
+def _filter(arguments: NotesSearch, prefix: str) -> Filter:
     since = require_moment("since", arguments.since) if arguments.since else None
     until = parse_moment(arguments.until, end=True) if arguments.until else None
     if arguments.until and until is None:
@@ -146,7 +146,7 @@ class _Part:
     """A heading path, a block or "" for the whole page."""
 
 
-def read(call: Call, arguments: Read) -> ToolResult:
+def read(call: Call, arguments: NotesRead) -> ToolResult:
     """One page or several, whole or in part, within one budget."""
     pages = [arguments.page] if isinstance(arguments.page, str) else list(dict.fromkeys(arguments.page))
     if not 1 <= len(pages) <= MAX_PAGES:
@@ -172,14 +172,14 @@ def read(call: Call, arguments: Read) -> ToolResult:
     return answer.text()
 
 
-def _read_reference(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> None:
+def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer) -> None:
     if arguments.at and not arguments.query and _read_version(call, reference, arguments, answer):
         return
     with call_at(call, arguments.at, answer) as then:
         _read_one(then, find_page(then.services.collections, reference), arguments, answer)
 
 
-def _read_version(call: Call, reference: str, arguments: Read, answer: BoundedAnswer) -> bool:
+def _read_version(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer) -> bool:
     """A version of a page that is found by its present name or path, whole or a section; false if there is none.
 
     Needs no index of that moment.
@@ -232,7 +232,7 @@ def _range(lines: str, count: int) -> tuple[int, int]:
     return first, last
 
 
-def _read_one(call: Call, page: FoundPage, arguments: Read, answer: BoundedAnswer) -> None:
+def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: BoundedAnswer) -> None:
     document = page.collection.index.document(page.record.address)
     name = arguments.section or page.fragment
     if arguments.query:

@@ -14,7 +14,7 @@ from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, Reso
 from commonplace.services import listing
 from commonplace.services.collections import FoundDocument
 from commonplace.toolsets.notes.mcp.changes import changes
-from commonplace.toolsets.notes.mcp.parameters import Changes
+from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 
 SCHEME = "notes"
 
@@ -48,7 +48,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
         case [name, "changes"]:
             call.services.collections.get(name)
             folder = f"{name}:" if len(call.services.collections.members) > 1 else ""
-            return ResourceContents(str(changes(call, Changes(folder=folder))), "text/plain")
+            return ResourceContents(str(changes(call, NotesChanges(folder=folder))), "text/plain")
         case [name, "pages", *parts] if parts:
             return _page(call, name, "/".join(parts))
         case _:

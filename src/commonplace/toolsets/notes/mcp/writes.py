@@ -15,7 +15,15 @@ from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.moves import folder_moves, plan_moves
 from commonplace.services.writes.new_paths import has_folder, moved_address
-from commonplace.toolsets.notes.mcp.parameters import Change, Delete, Edit, Move, Transaction, Write, WriteArguments
+from commonplace.toolsets.notes.mcp.parameters import (
+    Change,
+    NotesDelete,
+    NotesEdit,
+    NotesMove,
+    NotesTransaction,
+    NotesWrite,
+    WriteArguments,
+)
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange
@@ -46,29 +54,29 @@ M = TypeVar("M", bound=BaseModel)
 Made = tuple[Collection, Step]
 
 
-def write(call: Call, arguments: Write) -> ToolResult:
+def write(call: Call, arguments: NotesWrite) -> ToolResult:
     """Create a page, or replace all of one that was seen."""
     return _once(call, "write", arguments, lambda: [_write_step(call, arguments)])
 
 
-def edit(call: Call, arguments: Edit) -> ToolResult:
+def edit(call: Call, arguments: NotesEdit) -> ToolResult:
     """Several named changes of one page."""
     return _once(call, "edit", arguments, lambda: [_edit_step(call, arguments)])
 
 
-def move(call: Call, arguments: Move) -> ToolResult:
+def move(call: Call, arguments: NotesMove) -> ToolResult:
     """A page or a folder under a new path."""
     if arguments.dry_run:
         return _previewed(call, arguments)
     return _once(call, "move", arguments, lambda: [_move_step(call, arguments)])
 
 
-def delete(call: Call, arguments: Delete) -> ToolResult:
+def delete(call: Call, arguments: NotesDelete) -> ToolResult:
     """A page that was seen goes."""
     return _once(call, "delete", arguments, lambda: [_delete_step(call, arguments)])
 
 
-def transaction(call: Call, arguments: Transaction) -> ToolResult:
+def transaction(call: Call, arguments: NotesTransaction) -> ToolResult:
     """Several writes as one step."""
 
     def steps() -> list[Made]:
@@ -123,14 +131,14 @@ def _deleted(made: Sequence[Made]) -> list[tuple[Address, Address]]:
     return found
 
 
-def _write_step(call: Call, arguments: Write) -> Made:
+def _write_step(call: Call, arguments: NotesWrite) -> Made:
     path = new_page_path(call.services.collections, arguments.page)
     if has_folder(path.collection, path.address.path):
         raise InvalidInputError(f"{path.address.path!r} is a folder.", kind="path", hint="Give the path of a page.")
     return path.collection, WriteStep(path.address, arguments.text, arguments.revision)
 
 
-def _edit_step(call: Call, arguments: Edit, request_id: str = "", earlier: Sequence[Made] = ()) -> Made:
+def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: Sequence[Made] = ()) -> Made:
     """An edit of a page that is there, or that an earlier step of a transaction makes or moves there."""
     again = bool(arguments.request_id or request_id)
     coming = _among_coming(call, arguments.page, earlier)
@@ -198,7 +206,7 @@ def _change(one: Change, fragment: str) -> PageChange:
     )
 
 
-def _move_step(call: Call, arguments: Move, earlier: Sequence[Made] = ()) -> tuple[Collection, MoveStep]:
+def _move_step(call: Call, arguments: NotesMove, earlier: Sequence[Made] = ()) -> tuple[Collection, MoveStep]:
     collections = call.services.collections
     if (coming := _among_coming(call, arguments.page, earlier)) is not None:
         raise InvalidInputError(
@@ -234,7 +242,7 @@ def _within(call: Call, collection: Collection, path: str) -> str:
     return rest.strip()
 
 
-def _folder_step(call: Call, folder: str, arguments: Move) -> tuple[Collection, MoveStep]:
+def _folder_step(call: Call, folder: str, arguments: NotesMove) -> tuple[Collection, MoveStep]:
     """Every file below the folder, moved to the same place below the new one."""
     chosen, _ = folder_prefix(call.services.collections, arguments.page)
     collection = next(one for one in chosen if has_folder(one, folder))
@@ -245,7 +253,7 @@ def _folder_step(call: Call, folder: str, arguments: Move) -> tuple[Collection, 
     return collection, MoveStep(f"{folder}/", f"{target}/", tuple(moves.items()))
 
 
-def _delete_step(call: Call, arguments: Delete, earlier: Sequence[Made] = ()) -> Made:
+def _delete_step(call: Call, arguments: NotesDelete, earlier: Sequence[Made] = ()) -> Made:
     coming = _among_coming(call, arguments.page, earlier)
     if coming is not None:
         return coming[0].collection, DeleteStep(coming[0].address, arguments.revision)
@@ -257,13 +265,13 @@ def _step(call: Call, values: dict[str, JsonValue], request_id: str, earlier: Se
     given = {key: value for key, value in values.items() if key != "do"}
     match values.get("do"):
         case "write":
-            return _write_step(call, _valid(Write, given))
+            return _write_step(call, _valid(NotesWrite, given))
         case "edit":
-            return _edit_step(call, _valid(Edit, given), request_id, earlier)
+            return _edit_step(call, _valid(NotesEdit, given), request_id, earlier)
         case "move":
-            return _move_step(call, _valid(Move, given), earlier)
+            return _move_step(call, _valid(NotesMove, given), earlier)
         case "delete":
-            return _delete_step(call, _valid(Delete, given), earlier)
+            return _delete_step(call, _valid(NotesDelete, given), earlier)
         case other:
             raise InvalidInputError(
                 f"Invalid do {other!r}: expected one of write, edit, move, delete.",
@@ -279,7 +287,7 @@ def _valid(model: type[M], values: dict[str, JsonValue]) -> M:
         raise bad_arguments(error) from error
 
 
-def _previewed(call: Call, arguments: Move) -> str:
+def _previewed(call: Call, arguments: NotesMove) -> str:
     collection, step = _move_step(call, arguments)
     with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
         plan = plan_moves(collection, transaction, dict(step.moves))

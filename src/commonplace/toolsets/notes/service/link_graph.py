@@ -31,7 +31,7 @@ class GraphStep:
 
 
 @dataclass(frozen=True, slots=True)
-class WantedPage:
+class UnresolvedPage:
     """A page that is linked to and does not exist."""
 
     target: str
@@ -39,7 +39,7 @@ class WantedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class UnlinkedMention:
     """A page that names another one without a link to it."""
 
     record: Record
@@ -101,27 +101,29 @@ def link_graph(collection: Collection) -> LinkGraph:
     return LinkGraph(collection.index.links())
 
 
-def wanted_pages(collections: Collections, collection: Collection, address: Address | None = None) -> list[WantedPage]:
+def wanted_pages(
+    collections: Collections, collection: Collection, address: Address | None = None
+) -> list[UnresolvedPage]:
     """Pages that are linked to and do not exist, the most wanted first; of one page's links, or of all."""
     found: dict[str, tuple[str, list[Address]]] = {}
     for link in broken(collections, collection, address):
         name = without_suffix(link.link.target) or link.link.raw
         found.setdefault(fold(name), (name, []))[1].append(link.source)
-    wanted = [WantedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.values()]
+    wanted = [UnresolvedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.values()]
     return sorted(wanted, key=lambda one: (-len(one.sources), one.target))
 
 
-def unlinked_mentions(collection: Collection, record: Record) -> list[Mention]:
+def unlinked_mentions(collection: Collection, record: Record) -> list[UnlinkedMention]:
     """Other pages whose text has the page's title or an alias, and that do not link to it; best first."""
     linking = {link.source for link in collection.index.links_to(record.address, sentences=False)}
     without = (record.address, *sorted(linking))
-    found: dict[Address, Mention] = {}
+    found: dict[Address, UnlinkedMention] = {}
     for name in _names(record):
         query = SearchQuery(text=f'"{name}"', filter=Filter(without=without), limit=MAX_MENTIONS, prefix=False)
         for one in search([collection], query).hits:
             hit = one.hit
             snippet = hit.sections[0].snippet if hit.sections else ""
-            found.setdefault(hit.record.address, Mention(hit.record, snippet))
+            found.setdefault(hit.record.address, UnlinkedMention(hit.record, snippet))
     return list(found.values())[:MAX_MENTIONS]
 
 

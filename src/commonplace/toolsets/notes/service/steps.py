@@ -23,7 +23,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, require_free, take_in
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
 from commonplace.services.writes.moves import MovePlan, plan_moves
-from commonplace.services.writes.overwrites import Evidence, evidence_of, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import WriteRequest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
 
@@ -168,7 +168,7 @@ class _Run:
         self._collection = collection
         self._transaction = transaction
         self._request = request
-        self._known: dict[Address, tuple[bytes | None, Evidence]] = {}
+        self._known: dict[Address, tuple[bytes | None, SeenEvidence]] = {}
         """Each page afterwards, None for one that is gone, and how the writer knows it."""
         self._written: set[Address] = set()
         self._came: dict[Address, tuple[Address, bytes]] = {}
@@ -199,13 +199,13 @@ class _Run:
             content = step.text.encode()
             self._check_new(address, content)
             redirected = self._redirected(address, None, content)
-            self._put(address, content, Evidence.SHOWN)
+            self._put(address, content, SeenEvidence.SHOWN)
             return StepResult(step, address, None, content, redirected=redirected)
         raw = transaction.read(address)
         document = read_document(address, raw)
         content = _replaced(document.raw, step.text)
         if content == raw:
-            self._known[address] = raw, Evidence.PASSED  # the text is the writer's own
+            self._known[address] = raw, SeenEvidence.PASSED  # the text is the writer's own
             return StepResult(step, address, raw, raw)
         evidence = self._require_evidence(address, raw, step.revision)
         redirected = self._redirected(address, raw, content)
@@ -222,7 +222,7 @@ class _Run:
             changes = tuple(one for one in changes if not (one.kind == "append" and is_appended(document, one)))
         content = apply_changes(document, changes)
         if content != raw:
-            if evidence is Evidence.UNSEEN and any(map(is_whole, changes)):
+            if evidence is SeenEvidence.UNSEEN and any(map(is_whole, changes)):
                 raise self._unseen(address, raw, step.revision)
             redirected = self._redirected(address, raw, content)
             self._put(address, content, evidence, raw)
@@ -243,7 +243,7 @@ class _Run:
         before = {new: self._transaction.read(old) for old, new in plan.moves.items()}
         for old in plan.moves:
             self._transaction.remove(old, keep=False)
-            self._known[old] = None, Evidence.SHOWN
+            self._known[old] = None, SeenEvidence.SHOWN
         self._came |= {new: (old, before[new]) for old, new in plan.moves.items()}
         for place, content in plan.contents.items():
             was = before[place] if place in plan.came else self._transaction.read(place)
@@ -269,7 +269,7 @@ class _Run:
         redirected = self._redirected(address, raw, None)
         self._transaction.remove(address)
         self._retain(address)
-        self._known[address] = None, Evidence.SHOWN
+        self._known[address] = None, SeenEvidence.SHOWN
         self._written.add(address)
         return StepResult(step, address, raw, None, redirected=redirected)
 
@@ -287,16 +287,16 @@ class _Run:
             if one.found.source not in {was, address}
         )
 
-    def _evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
+    def _evidence(self, address: Address, raw: bytes, revision: str) -> SeenEvidence:
         known = self._known.get(address)
         if known is not None and known[0] == raw:
             was = self._came.get(address)
             return evidence_of(self._collection, *was, self._of(revision)) if was and revision else known[1]
         return evidence_of(self._collection, address, raw, self._of(revision))
 
-    def _require_evidence(self, address: Address, raw: bytes, revision: str) -> Evidence:
+    def _require_evidence(self, address: Address, raw: bytes, revision: str) -> SeenEvidence:
         evidence = self._evidence(address, raw, revision)
-        if evidence is Evidence.UNSEEN:
+        if evidence is SeenEvidence.UNSEEN:
             raise self._unseen(address, raw, revision)
         return evidence
 
@@ -307,7 +307,7 @@ class _Run:
     def _of(self, revision: str) -> WriteRequest:
         return replace(self._request, expected=revision, unseen="refuse")
 
-    def _put(self, address: Address, content: bytes, evidence: Evidence, before: bytes | None = None) -> None:
+    def _put(self, address: Address, content: bytes, evidence: SeenEvidence, before: bytes | None = None) -> None:
         if len(content) > MAX_DOCUMENT_BYTES:
             raise TooLargeError(
                 f"The page is {len(content):,} bytes; the limit is {MAX_DOCUMENT_BYTES:,}.",
@@ -320,8 +320,8 @@ class _Run:
         self._written.add(address)
         self._known[address] = content, evidence
 
-    def _keep_unseen(self, address: Address, before: bytes, after: bytes, evidence: Evidence) -> None:
-        if evidence is not Evidence.SHOWN and before != after and takes_away(before, after):
+    def _keep_unseen(self, address: Address, before: bytes, after: bytes, evidence: SeenEvidence) -> None:
+        if evidence is not SeenEvidence.SHOWN and before != after and takes_away(before, after):
             self._retain(address)
 
     def _retain(self, address: Address) -> None:

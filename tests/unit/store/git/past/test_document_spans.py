@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.store import open_store
-from commonplace.store.git.past.document_spans import MAX_CACHED_CHANGES, Changes
+from commonplace.store.git.past.document_spans import MAX_CACHED_CHANGES, CommitChanges
 from histories import replayed
 from support import GitRepo, MakeRepo
 
@@ -58,7 +58,7 @@ def test_changes_of_later_commits_are_added(git_repo: MakeRepo, tmp_path: Path) 
 
 
 def test_changes_beyond_the_limit_are_not_cached() -> None:
-    changes = Changes()
+    changes = CommitChanges()
     for _ in range(MAX_CACHED_CHANGES):
         changes.add(PAGE, b"c" * 20, b"")
     assert changes.complete

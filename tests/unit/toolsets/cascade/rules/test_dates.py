@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from commonplace.toolsets.cascade.rules.dates import date_sort_key, is_later, moment_of
+from commonplace.toolsets.cascade.rules.dates import date_sort_key, is_later, partial_date_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from commonplace.toolsets.cascade.rules.dates import date_sort_key, is_later, mo
     ],
 )
 def test_a_date_has_an_instant_and_a_precision(text: str, instant: datetime, precision: str) -> None:
-    found = moment_of(text)
+    found = partial_date_of(text)
     assert found is not None
     assert (found.instant, found.precision) == (instant, precision)
 
@@ -59,7 +59,7 @@ def test_a_date_has_an_instant_and_a_precision(text: str, instant: datetime, pre
     ],
 )
 def test_other_texts_are_no_dates_and_never_a_failure(text: str | None) -> None:
-    assert moment_of(text) is None
+    assert partial_date_of(text) is None
     assert date_sort_key(text) == ""
     assert not is_later(text, "2026")
     assert not is_later("2026", text)

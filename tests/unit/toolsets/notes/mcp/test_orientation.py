@@ -14,7 +14,7 @@ from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 from commonplace.toolsets.notes.mcp.orientation import links, overview
-from commonplace.toolsets.notes.mcp.parameters import Links, Overview
+from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from indexed import Indexed
 
 FILES = {
@@ -45,11 +45,11 @@ def call(bases: list[Indexed]) -> Call:
 
 
 def told(call: Call, **more: object) -> str:
-    return str(overview(call, Overview.model_validate(more)))
+    return str(overview(call, NotesOverview.model_validate(more)))
 
 
 def linked(call: Call, **more: object) -> list[str]:
-    return str(links(call, Links.model_validate(more))).splitlines()[:-1]
+    return str(links(call, NotesLinks.model_validate(more))).splitlines()[:-1]
 
 
 def test_a_folder_is_told_by_its_purpose_its_parts_and_what_is_to_be_mended(call: Call) -> None:

@@ -16,7 +16,7 @@ from commonplace.index import open_past
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 from commonplace.services.sessions.memory import SessionMemory
-from commonplace.toolsets.notes.mcp.parameters import Read, Search
+from commonplace.toolsets.notes.mcp.parameters import NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.queries import read, search
 from indexed import Indexed
 from support import GitRepo, new_repo
@@ -52,11 +52,11 @@ def call(repo: GitRepo, tmp_path: Path) -> Iterator[Call]:
 
 
 def found(call: Call, query: str, **more: object) -> str:
-    return str(search(call, Search.model_validate({"query": query, **more})))
+    return str(search(call, NotesSearch.model_validate({"query": query, **more})))
 
 
 def shown(call: Call, page: str | list[str], **more: object) -> str:
-    return str(read(call, Read.model_validate({"page": page, **more})))
+    return str(read(call, NotesRead.model_validate({"page": page, **more})))
 
 
 def test_sections_come_with_their_place_and_text(call: Call) -> None:

@@ -16,7 +16,7 @@ from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 from commonplace.toolsets.notes.mcp import writes
-from commonplace.toolsets.notes.mcp.parameters import Delete, Edit, Move, Transaction, Write
+from commonplace.toolsets.notes.mcp.parameters import NotesDelete, NotesEdit, NotesMove, NotesTransaction, NotesWrite
 from indexed import Indexed
 
 FILES = {"notes/a.md": "# A\n\nOne. [[b]]\n", "notes/b.md": "# B\n", "notes/p.png": "x", "top.md": "[[a]]\n"}
@@ -50,16 +50,16 @@ def paths(base: Indexed) -> list[str]:
 
 
 def edit(call: Call, page: str, **change: Any) -> str:
-    return str(writes.edit(call, Edit.model_validate({"page": page, "changes": [change]})))
+    return str(writes.edit(call, NotesEdit.model_validate({"page": page, "changes": [change]})))
 
 
 def test_a_new_page_is_created_and_a_replaced_one_says_which_lines(call: Call, bases: dict[str, Indexed]) -> None:
-    told = str(writes.write(call, Write(page="notes/new", text="# New\n")))
+    told = str(writes.write(call, NotesWrite(page="notes/new", text="# New\n")))
     assert told.startswith(f"Created notes/new.md rev {revision_of(b'# New' + bytes([10]))[:12]}")
-    again = str(writes.write(call, Write(page="notes/new", text="# New\n", message="again")))
+    again = str(writes.write(call, NotesWrite(page="notes/new", text="# New\n", message="again")))
     assert again.startswith("Unchanged")
     seen = revision_of(FILES["notes/a.md"].encode())
-    replaced = str(writes.write(call, Write(page="notes/a.md", text="# A\n\nTwo.\n", revision=seen)))
+    replaced = str(writes.write(call, NotesWrite(page="notes/a.md", text="# A\n\nTwo.\n", revision=seen)))
     assert "Replaced notes/a.md" in replaced
     assert "+1 -1 lines, at 3-3" in replaced
     assert (bases["one"].folder / "notes/a.md").read_text() == "# A\n\nTwo.\n"
@@ -67,8 +67,8 @@ def test_a_new_page_is_created_and_a_replaced_one_says_which_lines(call: Call, b
 
 def test_a_page_is_not_replaced_or_deleted_unseen(call: Call) -> None:
     for write in (
-        lambda: writes.write(call, Write(page="notes/a.md", text="blind\n")),
-        lambda: writes.delete(call, Delete(page="notes/a.md")),
+        lambda: writes.write(call, NotesWrite(page="notes/a.md", text="blind\n")),
+        lambda: writes.delete(call, NotesDelete(page="notes/a.md")),
     ):
         with pytest.raises(ConflictError):
             write()
@@ -97,50 +97,50 @@ def test_an_edit_is_told_and_its_repetition_is_not_made_again(call: Call, bases:
 
 def test_a_deleted_page_is_told_with_those_that_lead_nowhere_now(call: Call) -> None:
     seen = revision_of(FILES["notes/b.md"].encode())
-    told = str(writes.delete(call, Delete(page="notes/b.md", revision=seen)))
+    told = str(writes.delete(call, NotesDelete(page="notes/b.md", revision=seen)))
     assert "Deleted notes/b.md" in told
     assert "Links to notes/b.md now lead nowhere in notes/a.md" in told
 
 
 def test_a_page_moves_with_its_links_into_a_folder_or_under_a_new_name(call: Call, bases: dict[str, Indexed]) -> None:
-    told = str(writes.move(call, Move(page="notes/b.md", to="archive/")))
+    told = str(writes.move(call, NotesMove(page="notes/b.md", to="archive/")))
     assert told.startswith("Moved notes/b.md -> archive/b.md rev ")
     assert "links follow in notes/a.md" in told or "archive/b" not in (bases["one"].folder / "notes/a.md").read_text()
     assert "archive/b.md" in paths(bases["one"])
-    writes.move(call, Move(page="top", to="[[renamed]]"))
+    writes.move(call, NotesMove(page="top", to="[[renamed]]"))
     assert "renamed.md" in paths(bases["one"])
 
 
 def test_a_folder_moves_with_all_that_is_in_it(call: Call, bases: dict[str, Indexed]) -> None:
-    preview = str(writes.move(call, Move(page="notes/", to="old/notes", dry_run=True)))
+    preview = str(writes.move(call, NotesMove(page="notes/", to="old/notes", dry_run=True)))
     assert "Would move 3 files" in preview
     assert paths(bases["one"]) == sorted(FILES)
-    told = str(writes.move(call, Move(page="notes/", to="old/notes")))
+    told = str(writes.move(call, NotesMove(page="notes/", to="old/notes")))
     assert "Moved notes/ -> old/notes/ (3 files)" in told
     assert paths(bases["one"]) == ["old/notes/a.md", "old/notes/b.md", "old/notes/p.png", "top.md"]
     with pytest.raises(InvalidInputError, match="itself"):
-        writes.move(call, Move(page="old/", to="old/deeper"))
+        writes.move(call, NotesMove(page="old/", to="old/deeper"))
 
 
 def test_the_folder_of_pages_that_moves_is_the_one_that_was_named(both: Call, bases: dict[str, Indexed]) -> None:
-    writes.move(both, Move(page="two:notes/", to="archive"))
+    writes.move(both, NotesMove(page="two:notes/", to="archive"))
     assert paths(bases["one"]) == sorted(FILES)
     assert "archive/a.md" in paths(bases["two"])
-    writes.move(both, Move(page="two:archive/", to="two:back"))
+    writes.move(both, NotesMove(page="two:archive/", to="two:back"))
     assert "back/a.md" in paths(bases["two"])
 
 
 def test_nothing_moves_from_one_folder_into_another(both: Call, bases: dict[str, Indexed]) -> None:
     for page, to in (("two:notes/", "one:moved"), ("two:notes/a.md", "one:moved.md")):
         with pytest.raises(InvalidInputError, match="within its folder only"):
-            writes.move(both, Move(page=page, to=to))
-    writes.move(both, Move(page="two:notes/a.md", to="moved.md"))
+            writes.move(both, NotesMove(page=page, to=to))
+    writes.move(both, NotesMove(page="two:notes/a.md", to="moved.md"))
     assert "moved.md" in paths(bases["two"])
     assert paths(bases["one"]) == sorted(FILES)
 
 
 def transaction(call: Call, *steps: dict[str, Any]) -> str:
-    return str(writes.transaction(call, Transaction(steps=list(steps))))
+    return str(writes.transaction(call, NotesTransaction(steps=list(steps))))
 
 
 def test_the_steps_of_a_transaction_see_what_earlier_ones_made(call: Call, bases: dict[str, Indexed]) -> None:
@@ -173,6 +173,6 @@ def test_a_bad_step_is_named_by_its_number_and_nothing_is_made(both: Call, bases
 
 def test_a_page_that_says_the_same_as_another_is_told(call: Call) -> None:
     text = "# Tides\n\n" + "The tide rises twice a day and falls twice a day in the old harbour. " * 10
-    writes.write(call, Write(page="tides.md", text=text))
-    told = str(writes.write(call, Write(page="tides-2.md", text=text + "\n")))
+    writes.write(call, NotesWrite(page="tides.md", text=text))
+    told = str(writes.write(call, NotesWrite(page="tides-2.md", text=text + "\n")))
     assert "says nearly the same" in told

@@ -16,7 +16,7 @@ from commonplace.index.fulltext.ranking import MAX_RERANKED, SECTION_WEIGHT, ble
 from commonplace.index.fulltext.searcher import highlight_terms
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 from commonplace.index.shared.opensearch.connection import Answer
-from commonplace.index.shared.opensearch.documents import ShownSection, shown_section
+from commonplace.index.shared.opensearch.documents import HitSection, shown_section
 from commonplace.index.shared.opensearch.search.hybrid import FusedPages, Meaning, fuse_pages, pages_by_meaning
 from commonplace.index.shared.opensearch.search.pages import (
     FoundPage,
@@ -31,7 +31,7 @@ from commonplace.index.shared.opensearch.search.query_dsl import by_score, chose
 from commonplace.index.shared.opensearch.search.requests import Search, Steps, Stored
 from commonplace.index.shared.opensearch.search.vocabulary import Vocabulary
 
-_NO_SECTION = ShownSection((), "", "")
+_NO_SECTION = HitSection((), "", "")
 NEAREST = 100
 """Minimum number of the most similar pages of a search by meaning."""
 
@@ -257,7 +257,7 @@ class BaseSearch:
             for page in ranked.pages
         )
 
-    def _shown(self, sections: Sequence[tuple[str, int]]) -> Steps[dict[tuple[str, int], ShownSection]]:
+    def _shown(self, sections: Sequence[tuple[str, int]]) -> Steps[dict[tuple[str, int], HitSection]]:
         """What hits show of sections. One that has gone meanwhile is omitted."""
         lacking = [section for section in sections if section not in self._texts]
         if lacking:
