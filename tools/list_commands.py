@@ -25,15 +25,14 @@ WORDS = ROOT / "src" / "commonplace" / "completion" / "command_table.py"
 HEAD = """\
 # Commands
 
-Every command with its arguments and options, as `commonplace COMMAND --help` tells them. Every one of them also takes
-the options at the end of this page. What each is good for, with examples that run, stands in
-[The command line](command-line.md), what can be set for all of them in [Settings](settings.md), and what a failure
-means in [Errors](errors.md).
+Every command with its arguments and options, as `commonplace COMMAND --help` shows them. Every command also takes the
+options at the end of this page. [The command line](command-line.md) explains the commands with examples,
+[Settings](settings.md) lists settings for all of them, [Errors](errors.md) the failures.
 
 This page is made by `python tools/list_commands.py`.
 """
 WORDS_HEAD = '''\
-"""What can be typed behind `commonplace`: made from the commands by `python tools/list_commands.py`.
+"""Completions of `commonplace`, made from the commands by `python tools/list_commands.py`.
 
 For each command: what it does, the kind of each argument (the last with `*` when it repeats), and its options with the
 kind of their value ("" for none). Kinds: `page`, `folder`, `type`, `tag`, `files`, `text`, or words with `|` between.

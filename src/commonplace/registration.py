@@ -36,7 +36,7 @@ TOOLSETS = {
 }
 """Where the registration of each toolset stands."""
 DEFAULT_TOOLSET = "notes"
-"""What is served where neither the settings nor the folder ask for another."""
+"""The default toolset, unless the settings or the folder determine another."""
 
 
 class LoadedPlugins(Protocol):
@@ -50,13 +50,13 @@ class LoadedPlugins(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenContext:
-    """What a toolset's service is opened with."""
+    """Context in which a toolset's service is opened."""
 
     settings: Settings
     named: Sequence[Path]
     """The folders that the process was asked to serve."""
     folders: Sequence[Path]
-    """Those that it serves, resolved; the collections are these, in this order."""
+    """The served folders, resolved; the collections are in the same order."""
     collections: Collections
     open_collection: Callable[[Path], Collection]
     """Opens, indexes and watches one more folder, until the process ends."""
@@ -113,7 +113,7 @@ class ToolsetRegistration:
     store_refusal: Callable[[Settings], str] | None = None
     """Why that folder cannot be the store, with what to do; "" if it can."""
     opens: Callable[[OpenContext], ServiceProvider[Any]] | None = None
-    """What it adds to `Services`. Returns at once: what takes time is opened at the first use."""
+    """Its service, added to `Services`. Returns at once: slow parts are opened on first use."""
     starts: Callable[[Services, Settings], None] | None = None
     """Called once where the settings name it, before the folders are indexed."""
     serve_stdio: str = ""

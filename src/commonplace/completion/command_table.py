@@ -1,4 +1,4 @@
-"""What can be typed behind `commonplace`: made from the commands by `python tools/list_commands.py`.
+"""Completions of `commonplace`, made from the commands by `python tools/list_commands.py`.
 
 For each command: what it does, the kind of each argument (the last with `*` when it repeats), and its options with the
 kind of their value ("" for none). Kinds: `page`, `folder`, `type`, `tag`, `files`, `text`, or words with `|` between.
@@ -23,7 +23,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "restore": ("Bring a page back from a commit or from the trash", ("page",), {"--at": "text", "--to": "files", "--message": "text", "-m": "text", "--force": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "check": ("Find what is wrong with the pages", (), {"--quiet": "", "-q": "", "--okf": "files", "--questions": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "doctor": ("Find out why something does not work", (), {"--quiet": "", "-q": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
-    "index": ("Bring the index up to date and tell what is in it", (), {"--rebuild": "", "--embed": "", "--status": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "index": ("Bring the index up to date and show what it contains", (), {"--rebuild": "", "--embed": "", "--status": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "status": ("See which commit and which state of the index answers come from", (), {"--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "model": ("Install the model for searching by meaning", ("install|status",), {"--from": "files", "--force": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "embed-worker": ("Embed the pages of collections in the search cluster", ("text*",), {"--engine-url": "text", "--once": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
@@ -39,6 +39,6 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "resolve": ("Resolve one concept over its layers", (), {"--concept": "text", "--manifest": "files", "--personal": "files", "--shared": "files", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "conflicts": ("List every section and key on which layers differ", (), {"--manifest": "files", "--personal": "files", "--shared": "files", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "projects": ("Look into the store of project knowledge", ("list|show|import|status|sync", "files*",), {"--project": "text", "--force": "", "--adopt": "", "--dry-run": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
-    "connect": ("Tell an MCP client of folders", ("claude-code|claude-desktop|vscode|cursor|codex|gemini|windsurf|zed",), {"--toolset": "text", "--tier": "read|write|admin", "--commit": "manual|auto", "--manifest": "files", "--personal": "files", "--shared": "files", "--name": "text", "--file": "files", "--remove": "", "--yes": "", "-y": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
+    "connect": ("Connect an MCP client to folders", ("claude-code|claude-desktop|vscode|cursor|codex|gemini|windsurf|zed",), {"--toolset": "text", "--tier": "read|write|admin", "--commit": "manual|auto", "--manifest": "files", "--personal": "files", "--shared": "files", "--name": "text", "--file": "files", "--remove": "", "--yes": "", "-y": "", "--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
     "completion": ("Let your shell complete commands, options, pages and tags", ("bash|zsh|fish",), {"--kb": "files", "-C": "files", "--json": "", "--no-color": "", "--log-level": "text", "--help": ""}),
 }

@@ -19,7 +19,7 @@ class Diagnostic:
     """The thing that was checked: the name of a collection, plugin or client, or a part of the machine."""
     message: str
     hint: str = ""
-    """What to do about the problem."""
+    """The next step for the user."""
     command: str = ""
     """The command that solves the problem, ready to run; "" if there is none."""
 

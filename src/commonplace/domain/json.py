@@ -14,7 +14,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 JsonObject: TypeAlias = Mapping[str, Json]
 
 _SUSPECT = re.compile(rb"NaN|Infinity|[0-9.][eE]\+?[0-9]{3}|[0-9]{200}")
-"""What text with a number that is not finite holds; most parsers take it although it is no JSON (RFC 8259, 6)."""
+"""Occurs in every text with a number that is not finite; most parsers accept it, but it is not JSON (RFC 8259, 6)."""
 
 
 class NotFiniteError(ValueError):

@@ -123,7 +123,7 @@ class Record:
 
     @property
     def reference(self) -> str:
-        """What names the document for callers: its id, or its path if another document has the same id."""
+        """The name of the document for callers: its id, or its path if another document has the same id."""
         return self.address.path if self.shares_id else self.id
 
 
@@ -172,7 +172,7 @@ class SearchResult:
     generation: int = -1
     """Generation of the index that answered."""
     notice: str = ""
-    """What is missing from the result, or where it is from, in a sentence for people and agents; "" for a usual one."""
+    """A sentence about missing parts or an unusual source of the result, for people and agents; else ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

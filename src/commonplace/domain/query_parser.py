@@ -72,7 +72,7 @@ class PhraseTerms:
     words: tuple[str, ...]
     grams: tuple[str, ...] = ()
     accented: tuple[str, ...] = ()
-    """Those of the words that were typed with accents, with them."""
+    """The words that were typed with accents, as typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ParsedQuery:
     exact: bool = False
     """Whether no word except `word*` matches as a prefix."""
     expression: Expression[PhraseTerms] | None = None
-    """What documents must match, for a search with operators; `words` then rank them."""
+    """The expression that documents must match, for a search with operators; `words` then rank them."""
 
     @property
     def has_terms(self) -> bool:

@@ -34,7 +34,7 @@ class Violation:
     enforced: bool | None = None
     """Whether it refuses a write; None: as `validation.enforce` of the base says."""
     message: str = ""
-    """What the owner of the base says about it, or ""."""
+    """Message of the base's owner, or ""."""
 
     def __str__(self) -> str:
         own = f" ({self.message})" if self.message else ""
@@ -147,7 +147,7 @@ def _expressions(rule: FieldRule) -> Iterable[str]:
 
 
 def _slow(rule: FieldRule) -> Iterator[str]:
-    """Those of them that no longer constrain anything, as a match took too long."""
+    """Patterns that are no longer applied, because a match took too long."""
     for pattern in _expressions(rule):
         expression = compiled(pattern)
         if expression is not None and expression.too_slow:

@@ -1,4 +1,4 @@
-"""What is noted of every call, whichever face it came through: a trace id, the verb, how long, how it ended.
+"""The log of calls, the same for every face: trace id, verb, duration, outcome.
 
 Never arguments, content or results.
 """

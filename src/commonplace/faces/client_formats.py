@@ -171,7 +171,7 @@ def _json_without(text: str, table: str, name: str) -> str:
 
 
 def _comments(text: str, plain: str, start: int, end: int) -> str:
-    """What stands between two members without their comma; "" if these are blanks alone."""
+    """The text between two members without their comma; "" if it is only blanks."""
     comma = plain.find(",", start, end)
     between = text[start:end] if comma < 0 else text[start:comma] + text[comma + 1 : end]
     return between if between.strip() else ""

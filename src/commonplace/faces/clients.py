@@ -62,7 +62,7 @@ class ConfigChange:
 
     @property
     def diff(self) -> str:
-        """What would change, as a unified diff; "" when nothing would."""
+        """The change as a unified diff; "" if there is none."""
         name = PurePosixPath(self.file.as_posix()).name
         old = (self.before or "").splitlines(keepends=True)
         lines = difflib.unified_diff(old, self.after.splitlines(keepends=True), name, name)
@@ -118,7 +118,7 @@ def server_entry(client: ClientName, servers: Mapping[str, LaunchCommand]) -> di
 
 
 def config_change(client: ClientName, servers: Mapping[str, LaunchCommand], file: Path) -> ConfigChange:
-    """What the client's file becomes with these entries added or replaced; all else in it stays as it is.
+    """The client's file with these entries added or replaced; the rest stays unchanged.
 
     Args:
         client: Whose file it is.
@@ -139,7 +139,7 @@ def config_change(client: ClientName, servers: Mapping[str, LaunchCommand], file
 
 
 def config_removal(client: ClientName, names: Sequence[str], file: Path) -> ConfigChange:
-    """What the client's file becomes without the entries of these names; all else in it stays as it is.
+    """The client's file without the entries of these names; the rest stays unchanged.
 
     Raises:
         ConfigError: as `config_change`.

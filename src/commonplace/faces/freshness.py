@@ -20,13 +20,13 @@ from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 
 AT_LEAST_HEADER = "commonplace-at-least"
-"""Of a request: the commits that its answer must contain."""
+"""Header of a request: the commits that its answer must contain."""
 AT_LEAST_META = "commonplace/at_least"
 """The same in the `_meta` of a request over MCP."""
 NOTICE_HEADER = "commonplace-notice"
-"""Of an answer: what is missing from it, or where it is from, if that is not as usual."""
+"""Header of an answer: notices about missing parts, or about its source if that is unusual."""
 COMMIT_HEADER = "commonplace-commit"
-"""Of an answer: the commits that it contains."""
+"""Header of an answer: the commits that it contains."""
 MAX_WAITING = 64
 """Requests that wait for commits at once. Further ones are refused."""
 _PREFERENCE = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:[,;\s]|$)", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""What a write says of links that it makes lead elsewhere."""
+"""Messages about links that a write makes lead elsewhere."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def named_pages(names: Sequence[str]) -> str:
 
 
 def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
-    """What a move says of links that its new names would have taken over, and of those that lead somewhere now.
+    """Messages about links that a move's new names would have redirected, and about links that now lead elsewhere.
 
     Args:
         pinned: Pages with links to other pages, which have their paths now.

@@ -19,7 +19,7 @@ _SAFE_HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
-"""What every JSON answer carries, so that no browser stores, sniffs, frames or runs it."""
+"""Headers of every JSON answer, so that no browser stores, sniffs, frames or runs it."""
 
 
 async def send_json(send: Send, status: int, value: Json, headers: Headers = (), *, with_body: bool = True) -> None:

@@ -15,7 +15,7 @@ MAX_NAMED = 20
 
 
 def in_no_commit(kept: Sequence[RetainedCopy]) -> list[RetainedCopy]:
-    """Those that only the trash, or a Git object that no commit names, still has."""
+    """Files that only the trash, or a Git object outside any commit, still has."""
     return [one for one in kept if one.place != "commit"]
 
 
@@ -64,7 +64,7 @@ def day(seconds: float) -> str:
 
 
 def restore_command(address: Address, at: str) -> str:
-    """What a person types in the folder to bring a state of a file back."""
+    """The command that restores a state of a file."""
     return f"commonplace restore {shell_word(address.path)} --at {at[:12]}"
 
 

@@ -16,7 +16,7 @@ MAX_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class BundleReport:
-    """What of a folder does not conform to the format that it was checked against."""
+    """A part of a folder that does not conform to the format."""
 
     files: int
     """How many were looked at."""

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 MAX_NEAREST_IDS = 3
 """Maximum number of similar names in an error."""
 AMBIGUOUS_HINT = "Give the path of one of them."
-"""What to do about an id that several documents have."""
+"""Hint for an id that several documents have."""
 NEW_FILE_SECONDS = 1.0
 """Timeout in seconds for indexing a file of which the index was not notified."""
 PROGRESS_SECONDS = 1.0
@@ -53,7 +53,7 @@ class Collection:
     is_past: bool = False
     """Whether it is a past state."""
     reranker: Reranker | None = None
-    """What reorders the best hits by meaning; None if no server is set."""
+    """The cross-encoder that reorders the best hits by meaning; None if no server is set."""
 
 
 @dataclass(frozen=True, slots=True)

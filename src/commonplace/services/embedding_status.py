@@ -15,7 +15,7 @@ EMBED_COMMAND = "commonplace index --embed"
 
 
 def embedding_gap(state: EmbeddingStatus) -> str:
-    """What search by meaning does not know yet, and who embeds it, in a sentence; "" if nothing is missing."""
+    """A sentence about texts that are not embedded yet, and the process that embeds them; "" if nothing is missing."""
     if state.status not in {"waiting", "working"}:
         return ""
     known = f"{state.documents:,} of {amount(state.documents + state.pending, 'page')}"

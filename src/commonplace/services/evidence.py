@@ -56,7 +56,7 @@ class Evidence:
     sections: list[EvidenceSection]
     """Best first, each with its whole text."""
     notice: str = ""
-    """What was asked and could not be answered; see `searches.FoundHits`."""
+    """A sentence about parts of the question that could not be answered; see `searches.FoundHits`."""
 
 
 def gather(

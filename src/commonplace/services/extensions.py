@@ -1,4 +1,4 @@
-"""What plugins add to the services: types, relations, validators, and hooks of writes."""
+"""Additions of plugins to the services: types, relations, validators, and hooks of writes."""
 
 from __future__ import annotations
 

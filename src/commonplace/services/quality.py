@@ -168,12 +168,12 @@ class _Reporter:
         )
 
     def entry(self, schema: Schema, record: Record) -> Iterator[Issue]:
-        """What the rules for entries find in one."""
+        """The findings of the rules for one entry."""
         for found in entry_findings(self.collection, schema, record):
             yield self.issue(record.address, found.line, found.rule, found.severity, found.message, found.field)
 
     def schema(self) -> Iterator[Issue]:
-        """What is wrong with the YAML of `kb.yaml`, on which every other rule depends."""
+        """The error in the YAML of `kb.yaml`, on which every other rule depends."""
         for finding in current_schema(self.collection).findings:
             place = Address(SCHEMA_FILE)
             yield self.issue(place, finding.line, finding.rule, finding.severity, finding.message, finding.field)

@@ -44,7 +44,7 @@ class FoundHits:
     total: int
     """Number of all matching documents."""
     notice: str = ""
-    """What was asked and could not be answered, in a sentence for people and agents; "" if all was."""
+    """A sentence about parts of the search that could not be answered, for people and agents; "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def _phrases_notice(count: int, *, found: bool) -> str:
 
 
 def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:
-    """What is said about the words that no collection contains; "" for nothing."""
+    """The notice about words that no collection contains; "" for none."""
     found = any(result.total for result in results)
     if not any(result.known for result in results):
         return _words_notice(query.text, found=found)

@@ -69,7 +69,7 @@ def current_schema(collection: Collection) -> Schema:
 
 
 def schema_findings(schema: Schema) -> list[str]:
-    """What is wrong with the YAML of a `kb.yaml`, for every answer that depends on it; empty if it can be read."""
+    """The error in the YAML of a `kb.yaml`, for every answer that depends on it; empty if it can be read."""
     return [finding.message for finding in schema.findings]
 
 

@@ -11,7 +11,7 @@ class Doc:
 
     text: str
     unit: str = ""
-    """What a number counts, or ""."""
+    """The unit of a number, or ""."""
     default: str = ""
     """The default in words, if it depends on the environment."""
     also: str = ""

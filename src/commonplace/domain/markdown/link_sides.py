@@ -1,4 +1,4 @@
-"""Which side of `[[a|b]]` is the page."""
+"""Determines the side of `[[a|b]]` that is the page."""
 
 from __future__ import annotations
 

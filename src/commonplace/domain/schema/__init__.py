@@ -202,7 +202,7 @@ def _rubric_item(value: Json) -> RubricItem:
 
 
 def yaml_finding(problem: YamlProblem) -> Finding:
-    """What is wrong with the YAML of the file, with its line and column."""
+    """The error in the YAML of the file, with its line and column."""
     where = f"{SCHEMA_FILE}, line {problem.line + 1}, column {problem.column + 1}"
     return Finding(problem.rule, Severity.ERROR, f"{where}: {problem.message}.", problem.key, problem.line + 1)
 

@@ -54,7 +54,7 @@ class FieldRule:
     enforce: bool | None = None
     """Whether violations refuse a write; None: as `validation.enforce` says."""
     message: str = ""
-    """What the owner of the base says about a violation, or ""."""
+    """Message of the base's owner about a violation, or ""."""
 
 
 def field_rule(body: JsonObject, default_type: str = "text") -> FieldRule:

@@ -1,4 +1,4 @@
-"""What is wrong in the declarations of a `kb.yaml`, and what in them is not understood."""
+"""Errors in the declarations of a `kb.yaml`, and keys without effect."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
 
 
 def _wrong_form(pattern: str, *, by_line: bool = False) -> str:
-    """What a regular expression should be and is not, or ""."""
+    """The error in a regular expression, or ""."""
     expression = compiled(pattern, by_line=by_line)
     if expression is None:
         return f"a regular expression that is valid and has at most {MAX_LENGTH:,} characters"

@@ -47,7 +47,7 @@ class SiteTree:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What lies around the documents of a collection."""
+    """Docs trees and unread files around the documents of a collection."""
 
     sites: tuple[SiteTree, ...]
     left_out: Mapping[str, int]

@@ -1,1 +1,1 @@
-"""Who may do what over HTTP: keys, tokens of an identity provider, tiers, collections and rates."""
+"""Authorization over HTTP: keys, tokens of an identity provider, tiers, collections and rates."""

@@ -13,12 +13,12 @@ from commonplace.settings import Tier
 
 BEARER_SCHEME = "bearer "
 DEFAULT_TIER: Tier = "write"
-"""What a caller may do who needs no key, or has the server's own, where nobody said otherwise."""
+"""Default tier of a caller who needs no key, or has the server's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Who is let in.
+    """Authenticates callers.
 
     Nobody needs a key where there is none: no key of the server's own, none created, no identity provider. Revoking the
     last one opens nothing.
@@ -45,7 +45,7 @@ class Authenticator:
         return authorization[len(BEARER_SCHEME) :].strip().startswith(KEY_PREFIX)
 
     def authenticate(self, authorization: str | None) -> Caller:
-        """Who comes with this header.
+        """The caller with this header.
 
         Raises:
             UnauthenticatedError: a key is needed, and this is none.

@@ -143,7 +143,7 @@ class CodeFlow:
         return f"{_base64(content)}.{_base64(self._mark(content))}"
 
     def _opened(self, cookie: str) -> Mapping[str, object]:
-        """What a cookie holds; nothing if this process did not make it, or too long ago."""
+        """The content of a cookie; empty if this process did not make it, or made it too long ago."""
         content, _, mark = cookie.partition(".")
         try:
             raw = base64.urlsafe_b64decode(content + "==")

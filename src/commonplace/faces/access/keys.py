@@ -30,7 +30,7 @@ _NAME = re.compile(r"(?! )[\w .@-]{1,60}(?<! )")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessKey:
-    """What is known of a key; never the key itself."""
+    """A stored key, without the key itself."""
 
     id: str
     name: str
@@ -44,7 +44,7 @@ class AccessKey:
 
     @property
     def caller(self) -> Caller:
-        """Who comes with it."""
+        """The caller with this key."""
         return Caller(f"key:{self.id}", self.tier, None if self.collections is None else frozenset(self.collections))
 
 
@@ -59,7 +59,7 @@ class KeyStore:
         self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
         self._any = False
         self._first = self._stamp()
-        """Of the file as it was at first; a file that differs since then has held a key."""
+        """State of the file at the first look; if the file differs since, it has held a key."""
 
     def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, AccessKey]:
         """A new key, which nobody can be told again, and what is known of it.

@@ -1,4 +1,4 @@
-"""Which worker holds a session of MCP: its number stands behind the session's id, as `0f3a….2`."""
+"""The worker that holds an MCP session: its number follows the session's id, as in `0f3a….2`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def without_owner(scope: Scope, worker: int) -> Scope:
 
 
 def with_owner(send: Send, worker: int) -> Send:
-    """What sends answers whose session's id names its worker."""
+    """A `send` that appends the worker's number to the session id in answers."""
     mark = f".{worker}".encode()
 
     async def sent(message: Message) -> None:

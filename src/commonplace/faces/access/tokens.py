@@ -26,15 +26,15 @@ DISCOVERY = ("/.well-known/openid-configuration", "/.well-known/oauth-authorizat
 
 @dataclass(frozen=True)
 class TokenVerifier:
-    """What one provider issues for one resource."""
+    """Verifies the tokens that one provider issues for one resource."""
 
     issuer: str
     """Its URL, as its tokens name it in `iss`."""
     audience: str
-    """What tokens must name in `aud`: this server's URL, or what the provider calls it."""
+    """Required `aud` of tokens: this server's URL, or the provider's name for it."""
 
     def verify_token(self, token: str) -> Caller:
-        """Who comes with a token. Its scopes `commonplace:read|write|admin` give the tier.
+        """The caller of a token. The scopes `commonplace:read|write|admin` give the tier.
 
         Raises:
             UnauthenticatedError: forged, expired, malformed, of another issuer or for another audience.
@@ -76,7 +76,7 @@ class TokenVerifier:
 
 
 def provider_metadata(issuer: str, needed: str) -> dict[str, object]:
-    """What a provider says of itself (OpenID Connect Discovery, RFC 8414), asked anew with each call.
+    """The metadata of a provider (OpenID Connect Discovery, RFC 8414), fetched with each call.
 
     Args:
         issuer: The provider's URL.
@@ -116,7 +116,7 @@ def _tier(claims: dict[str, object]) -> Tier:
 
 
 def _scopes(claims: dict[str, object]) -> list[str]:
-    """What `scope`, or `scp` where there is no such claim, grants: a text (RFC 9068) or a list of texts."""
+    """The scopes in `scope`, or in `scp` if there is no such claim: a text (RFC 9068) or a list of texts."""
     scope = next((claims[name] for name in ("scope", "scp") if claims.get(name) is not None), "")
     if isinstance(scope, str):
         return scope.split()

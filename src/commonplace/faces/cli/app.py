@@ -183,7 +183,7 @@ def _help(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    """What a command does on one line of the list of commands, at 80 columns."""
+    """The summary of a command in the list of commands, at 80 columns."""
     line = text.partition("\n")[0].replace("`", "")
     sentence = re.split(r"\. |: |; ", line, maxsplit=1)[0].rstrip(".")
     if len(sentence) > MAX_SUMMARY_CHARS:
@@ -201,7 +201,7 @@ def parsed_commands(parts: CliDependencies) -> dict[str, object]:
 
 
 def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
-    """What is wrong with a command line, and what may have been meant."""
+    """The error of a command line, with the nearest valid names."""
     message = error.format_message().replace("Value error, ", "")
     possible = cast("list[str] | None", getattr(error, "possibilities", None))
     if not possible:

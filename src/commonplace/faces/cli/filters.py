@@ -20,7 +20,7 @@ NEWEST_FIRST: frozenset[SortKey] = frozenset({"created", "updated", "date", "sco
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOptions:
-    """Which pages are meant."""
+    """The filter for pages."""
 
     type_: Annotated[
         list[str], typer.Option("--type", "-t", metavar="TYPE", help="Of this type or category; repeated: of either.")
@@ -30,7 +30,7 @@ class FilterOptions:
     ] = field(default_factory=list[str])
     prefix: Annotated[str, typer.Option("--prefix", "-p", metavar="PATH", help="Under this path, as in notes/.")] = ""
     field_: Annotated[
-        list[str], typer.Option("--field", "-f", metavar="KEY=VALUE", help="With this in the frontmatter.")
+        list[str], typer.Option("--field", "-f", metavar="KEY=VALUE", help="With this front-matter field.")
     ] = field(default_factory=list[str])
     from_: Annotated[str, typer.Option("--from", metavar="DAY", help="Dated this day (2024-05-31) or later.")] = ""
     to: Annotated[str, typer.Option("--to", metavar="DAY", help="Dated this day or earlier.")] = ""
@@ -53,13 +53,13 @@ class FilterOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PagingOptions:
-    """Which part of a long answer is wanted."""
+    """The range of a long answer."""
 
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="At most so many.")] = (
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="Maximum number of results.")] = (
         20
     )
     offset: Annotated[
-        int, typer.Option("--offset", min=0, metavar="N", help="Leave out the first so many.", show_default=False)
+        int, typer.Option("--offset", min=0, metavar="N", help="Number of results to skip.", show_default=False)
     ] = 0
 
     def more(self, shown: int, total: int) -> str:

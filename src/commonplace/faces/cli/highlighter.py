@@ -17,13 +17,13 @@ _WORD = re.compile(r"\w+")
 
 
 def highlighter(out: Output, query: str) -> Callable[[str], str]:
-    """What makes a text safe and one line, with the words of the query bold where styles are shown."""
+    """A function that makes a text safe and one line, with the words of the query bold if styles are shown."""
     mark = marker(query, lambda word: out.styled(BOLD, word))
     return lambda text: mark(one_line(text))
 
 
 def marker(query: str, mark: Callable[[str], str]) -> Callable[[str], str]:
-    """What marks the words of a query in a text that is safe already.
+    """A function that marks the words of a query in a text that is already safe.
 
     Args:
         query: As it was searched.

@@ -1,4 +1,4 @@
-"""What all commands take, and what checks their options.
+"""Options that all commands take, and their checks.
 
 A start of the server comes through here: nothing of the domain but its errors is loaded.
 """
@@ -21,7 +21,7 @@ MAX_LIMIT = 10_000
 """Most results of one answer; further ones are reached by `--offset`."""
 
 ADOPT = "Make a store of project knowledge in a folder that holds other files; these are never committed."
-"""What `--adopt` does."""
+"""Help of `--adopt`."""
 
 PageArgument: TypeAlias = Annotated[str, typer.Argument(metavar="PAGE", hidden=True)]
 OptionalPageArgument: TypeAlias = Annotated[str | None, typer.Argument(metavar="PAGE", hidden=True)]
@@ -29,7 +29,7 @@ OptionalPageArgument: TypeAlias = Annotated[str | None, typer.Argument(metavar="
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonOptions:
-    """What every command takes."""
+    """Values of the options that every command takes."""
 
     kb: Annotated[
         list[str],
@@ -76,7 +76,7 @@ def exclusive(**given: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerOptions:
-    """Which layers are meant, for commands on layers."""
+    """The layers, for commands on layers."""
 
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help=about("manifest"))] = None
     personal: Annotated[str | None, typer.Option(metavar="DIR", help=about("personal"))] = None
@@ -140,7 +140,7 @@ def require_consistent_replicas(settings: Settings, replicas: ReplicaOptions) ->
 
 AtOption: TypeAlias = Annotated[
     str,
-    typer.Option("--at", metavar="WHEN", help="As it was: a date, 'yesterday', a commit or tag, 'before COMMIT'."),
+    typer.Option("--at", metavar="WHEN", help="State at a date, 'yesterday', a commit, a tag or 'before COMMIT'."),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What a command says: data on standard output, talk on standard error.
+"""Output of commands: data on standard output, messages on standard error.
 
 Data is UTF-8 whatever the locale. Text of pages is never passed to a terminal raw: control characters, which could
 move the cursor or retitle the window, are shown instead of obeyed.
@@ -83,7 +83,7 @@ class Output:
         self._held: list[str] = []
         """Lines for a person."""
         self._messages: list[str] = []
-        """What follows the lines, on standard error."""
+        """Messages after the lines, on standard error."""
 
     def raw(self, content: bytes) -> None:
         """Pass bytes on as they are; a person sees their text, with control characters made visible."""

@@ -33,7 +33,7 @@ def located(collections: Collections, reference: str) -> FoundDocument:
 
 
 def addressed(collections: Collections, reference: str) -> tuple[Collection, Address]:
-    """Like `located`; a page that is not there now, or cannot be read, is taken at its word, for what it was."""
+    """Like `located`, but also accepts the path of a deleted or unreadable page."""
     try:
         found = located(collections, reference)
     except (NotFoundError, StorageError):
@@ -50,7 +50,7 @@ def _split(collections: Collections, reference: str) -> tuple[str | None, str]:
 
 
 def place_json(collection: Collection, record: Record) -> dict[str, Json]:
-    """Which page it is: the keys with which every shape that is about a page begins."""
+    """The page's identity: the keys with which every JSON object about a page begins."""
     return {
         "collection": collection.name,
         "id": record.id,
@@ -61,7 +61,7 @@ def place_json(collection: Collection, record: Record) -> dict[str, Json]:
 
 
 def record_json(found: FoundDocument) -> dict[str, Json]:
-    """What the catalogue knows of a page."""
+    """The catalogue's record of a page as JSON."""
     record = found.record
     return {
         **place_json(found.collection, record),
@@ -77,7 +77,7 @@ def record_json(found: FoundDocument) -> dict[str, Json]:
 
 
 def path_of(collections: Collections, collection: Collection, address: Address) -> str:
-    """The path as a person may type it again: with its folder's name where several are open."""
+    """The path in the form that a command accepts: with its folder's name if several are open."""
     return f"{collection.name}:{address.path}" if len(collections.members) > 1 else address.path
 
 

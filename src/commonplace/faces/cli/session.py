@@ -1,4 +1,4 @@
-"""What a command runs in: its settings, its output, and the folders, opened when it needs them."""
+"""The context of a command: its settings, its output, and the folders, opened on first use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ApplicationHandle(Protocol):
 
     @property
     def services(self) -> Services:
-        """What can be done with them."""
+        """The services of these collections."""
         ...
 
     def fetch(self) -> Sequence[str]:
@@ -48,7 +48,7 @@ class ApplicationHandle(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpOptions:
-    """What is served over HTTP."""
+    """Options of a server over HTTP."""
 
     mcp_only: bool = False
     """MCP alone, at `/mcp`."""
@@ -60,7 +60,7 @@ class HttpOptions:
 
 @dataclass(frozen=True, slots=True)
 class CliDependencies:
-    """What the composition root lends to the command line."""
+    """The functions of the composition root that the command line uses."""
 
     open: Callable[[Sequence[Path], Settings], ApplicationHandle]
     commit_mode: Callable[[Path], CommitMode]
@@ -76,9 +76,9 @@ class CliDependencies:
     run_embed_worker: Callable[[Settings, Sequence[str], bool, Callable[[str], None]], int]
     """Embed for the search cluster the collections of these names, all of them without; the number of chunks."""
     git_command: Callable[[], Diagnostic]
-    """What there is to say of the git command."""
+    """Diagnostics of the git command."""
     diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]
-    """What there is to say of one folder's repository and locks."""
+    """Diagnostics of one folder's repository and locks."""
     check_bundle: Callable[[Collection], BundleReport]
     """Check a folder as a bundle of concepts."""
     toolset_commands: Callable[[], Mapping[str, str]] = dict

@@ -1,4 +1,4 @@
-"""What somebody may have meant who typed something that is not there."""
+"""Suggestions for names that do not exist."""
 
 from __future__ import annotations
 

@@ -86,9 +86,9 @@ class TimeoutProtocol(H11Protocol):
     member: ClassVar[Member | None] = None
     """The worker that this process is; None for a server of one process."""
     first_bytes = b""
-    """What another worker has read of the first request."""
+    """Bytes of the first request that another worker has read."""
     _head = b""
-    """What has come of a request whose head is not complete, if this process is a worker."""
+    """Received bytes of a request whose head is not complete, if this process is a worker."""
     _deadline: asyncio.TimerHandle | None = None
     """Timer of the request's line and headers."""
     _stuck: asyncio.TimerHandle | None = None

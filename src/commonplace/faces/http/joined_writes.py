@@ -22,7 +22,7 @@ class JoinedWrites(asyncio.Transport):
         self._size = 0
 
     def get_extra_info(self, name: str, default: object = None) -> object:
-        """What is known of the connection, such as its socket."""
+        """Information about the connection, such as its socket."""
         return self._transport.get_extra_info(name, default)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:

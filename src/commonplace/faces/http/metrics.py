@@ -35,7 +35,7 @@ SHARED_COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Metrics:
-    """What one server counts.
+    """The counters of one server.
 
     Args:
         services: The services, whose replicas are shown.

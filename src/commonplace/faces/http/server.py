@@ -73,7 +73,7 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a process needs as one of several workers."""
+    """The parts that a process needs as one of several workers."""
 
     given: Inherited
     indexed: Indexed

@@ -33,7 +33,7 @@ _MARKDOWN_KINDS = (LinkKind.MARKDOWN, LinkKind.IMAGE)
 
 
 def actions(pages: EditorPages, page: EditorPage, diagnostics: Sequence[Diagnostic]) -> list[CodeAction]:
-    """What corrects the diagnostics of a range."""
+    """Code actions that correct the diagnostics of a range."""
     made: list[CodeAction] = []
     for diagnostic in diagnostics:
         if diagnostic.source != SOURCE or (found := broken_at(pages, page, diagnostic.range)) is None:

@@ -47,7 +47,7 @@ _COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
 
 
 def complete(pages: EditorPages, page: EditorPage, position: Position) -> CompletionList:
-    """What can stand at a position. Incomplete where more fits than is listed."""
+    """Completions at a position. Incomplete if more match than are listed."""
     offset = page.lines.offset(position)
     line = page.lines.line(position.line)
     start = page.lines.offset(Position(position.line, 0))

@@ -28,7 +28,7 @@ _OWN_RULES = frozenset({BROKEN_LINK, DEAD_ANCHOR})
 
 
 def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
-    """What is wrong with a page: its links and front matter as they stand in the editor.
+    """Diagnostics of a page: its links and front matter as they are in the editor.
 
     Rules that compare a page with others are applied while its text is the saved one, as they read the index.
     """

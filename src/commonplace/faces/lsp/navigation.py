@@ -85,7 +85,7 @@ def references(pages: EditorPages, page: EditorPage, position: Position, *, decl
 
 
 def target_at(pages: EditorPages, page: EditorPage, position: Position) -> LinkLocation:
-    """What is named at a position: the target of a link, else a heading, else the page."""
+    """The thing named at a position: the target of a link, else a heading, else the page."""
     resolved = page.link_at(position)
     target = pages.target(page, resolved) if resolved else None
     if target is not None:

@@ -33,7 +33,7 @@ _NOT_IN_WIKILINKS = re.compile(r"[\[\]|#^\n]")
 
 @dataclass(frozen=True, slots=True)
 class PageRename:
-    """What is renamed at a position."""
+    """The target of a rename at a position."""
 
     target: LinkLocation
     placeholder: str
@@ -43,7 +43,7 @@ class PageRename:
 
 
 def prepare(pages: EditorPages, page: EditorPage, position: Position) -> PrepareRenamePlaceholder | None:
-    """What a rename at a position would rename; None if nothing can be renamed there."""
+    """The target of a rename at a position; None if nothing can be renamed there."""
     renamed = _renamed(pages, page, position)
     return renamed and PrepareRenamePlaceholder(page.lines.range(renamed.span), renamed.placeholder)
 

@@ -31,7 +31,7 @@ ASK_TIMEOUT = 300.0
 MAX_LOG_SESSIONS = 10_000
 """Sessions whose log level is remembered; the oldest are forgotten and get every message again."""
 CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-"""What a client must be able to do, by the method that asks for it."""
+"""Capability that a client needs, by method."""
 _RESULTS: dict[str, type[types.Result]] = {
     "elicitation/create": types.ElicitResult,
     "sampling/createMessage": types.CreateMessageResult,
@@ -42,7 +42,7 @@ _REQUESTS: TypeAdapter[types.InputRequests] = TypeAdapter(types.InputRequests)
 
 
 class LogLevels:
-    """Which log messages clients of the older era want, by session."""
+    """Minimum level of log messages for clients of the older era, by session."""
 
     def __init__(self) -> None:
         self._least: OrderedDict[str, Level] = OrderedDict()
@@ -158,19 +158,19 @@ def is_modern(context: Context) -> bool:
 
 
 def input_required(needed: InputNeeded) -> types.InputRequiredResult:
-    """What a client of the newer era is told when a call waits for its answers."""
+    """The answer to a client of the newer era when a call waits for its answers."""
     requests = _REQUESTS.validate_python(dict(needed.requests))
     return types.InputRequiredResult(input_requests=requests, request_state=json.dumps(dict(needed.known)))
 
 
 def unable(error: UnableError) -> MCPError:
-    """What a client of the newer era is told when it cannot do what a call needs."""
+    """The error for a client of the newer era that lacks a capability which a call needs."""
     required = {"requiredCapabilities": {error.capability: dict[str, object]()}}
     return MCPError(code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=str(error), data=required)
 
 
 def _answers(context: Context) -> dict[str, JsonObject]:
-    """What the client has answered in this and in earlier rounds; the state's seal was checked before."""
+    """The client's answers in this and earlier rounds; the state's seal was checked before."""
     params = context.params or {}
     state = params.get("requestState")
     before = cast("dict[str, JsonObject]", json.loads(state)) if isinstance(state, str) else {}

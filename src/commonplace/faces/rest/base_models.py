@@ -1,4 +1,4 @@
-"""What every REST contract shares: the bases of its requests' models, and the shape of a refusal."""
+"""Base models of requests, and the error model, shared by every REST contract."""
 
 from __future__ import annotations
 

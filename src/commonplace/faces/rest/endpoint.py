@@ -48,7 +48,7 @@ class RestResponse:
     body: bytes = b""
     """The value as JSON, set by the dispatcher in the worker thread; or bytes of a media type."""
     media_type: str = ""
-    """Of a body of bytes; "" for JSON."""
+    """Media type of a body of bytes; "" for JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,7 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
 
 
 def conditions_of(headers: Headers) -> Conditions:
-    """What `If-Match` and `If-None-Match` demand.
+    """The conditions of `If-Match` and `If-None-Match`.
 
     A weak tag never matches in `If-Match`, as it says nothing of the bytes (RFC 9110, section 8.8.3.2).
 

@@ -21,7 +21,7 @@ HTML = "text/html; charset=utf-8"
 
 
 AgentText = Callable[[Services, FoundDocument, int, str], str]
-"""What a client of MCP is given for a document: within so many tokens (0 for whole), for a question or ""."""
+"""Returns the text of a document for an MCP client: within a number of tokens (0: whole), for a question or ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class PageRequest:
     """A request."""
 
     services: Services
-    """What the caller may see."""
+    """Services with the collections that the caller may see."""
     caller: Caller
     urls: Urls
     origin: str
@@ -50,7 +50,7 @@ class PageRequest:
 
     @property
     def collections(self) -> Collections:
-        """The collections that the caller may see."""
+        """Services with the collections that the caller may see."""
         return self.services.collections
 
     def located(self) -> tuple[Collection, str]:
@@ -109,12 +109,12 @@ class CardRow:
     about: str = ""
     """The rest of the sentence; before the link if there are details, else behind it."""
     details: tuple[str, ...] = ()
-    """What is shown on demand."""
+    """Content shown on demand."""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeCard:
-    """What the home page shows of a toolset."""
+    """A toolset's part of the home page."""
 
     title: str
     url: str
@@ -142,11 +142,11 @@ class ToolsetPages:
     menu: tuple[tuple[str, str], ...] = ()
     """Name and URL of what the menu of every page leads to."""
     card: Callable[[PageRequest], HomeCard | None] = _no_card
-    """What the home page shows; None for nothing."""
+    """The toolset's part of the home page; None for nothing."""
     about: Callable[[PageRequest, Collection], Sequence[CardRow]] = _nothing
-    """What the home page says of a collection."""
+    """The toolset's part for a collection on the home page."""
     notes: Callable[[PageRequest, FoundDocument], Sequence[CardRow]] = _nothing
-    """What the page of a document says above its text."""
+    """The toolset's part above the text of a document's page."""
     withheld: Callable[[PageRequest, Collection, Document], Sequence[tuple[int, int]]] | None = None
     """Runs `[start, end)` of a document's bytes that no page shows unasked but the document's own, which marks them."""
     agent_url: Callable[[PageRequest, FoundDocument], str] | None = None

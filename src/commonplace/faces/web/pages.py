@@ -47,7 +47,7 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
 
 
 def site_name(request: PageRequest) -> str:
-    """What the server's pages are called: the collections that the reader sees."""
+    """The title of the server's pages: the collections that the reader sees."""
     names = [collection.name for collection in request.collections]
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "") or "commonplace"  # noqa: PLR2004
 

@@ -41,7 +41,7 @@ class QueryText:
     chips: tuple[Chip, ...] = ()
 
     def filter(self) -> Filter:
-        """What the operators ask for."""
+        """The filter that the operators state."""
         days = {one.operator: one.value for one in self.chips if _is_day(one.value)}
         folders = [one.value.strip("/") for one in self.chips if one.operator == "in"]
         return Filter(
@@ -53,7 +53,7 @@ class QueryText:
         )
 
     def problem(self) -> str:
-        """What is wrong with the value of an operator, or ""."""
+        """The error in the value of an operator, or ""."""
         wrong = next((one for one in self.chips if one.operator in DAYS and not _is_day(one.value)), None)
         return f"{wrong.value[:40]!r} is no day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
 

@@ -1,4 +1,4 @@
-"""Which view answers which path: the first segment names the view, the rest is the view's own."""
+"""Routes: the first segment of a path names the view, the view parses the rest."""
 
 from __future__ import annotations
 

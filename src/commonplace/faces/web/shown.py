@@ -1,4 +1,4 @@
-"""What several views show of a document: its rendered text, its properties, its commits, its local graph."""
+"""Parts of a document that several views show: its rendered text, properties, commits and local graph."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
 
 
 def renderer_for(request: PageRequest, collection: Collection) -> Renderer:
-    """What renders documents of a collection for a reader."""
+    """The renderer of a collection's documents for a reader."""
     return Renderer(request.collections, collection, request.urls, visible=partial(visible, request))
 
 

@@ -28,7 +28,7 @@ def withheld_spans(request: PageRequest, collection: Collection, document: Docum
 
 
 def spans_of(request: PageRequest, found: FoundDocument) -> list[tuple[int, int]]:
-    """As `withheld_spans`, from the file; nothing for a document that is gone."""
+    """Like `withheld_spans`, but reads the file; empty if the document was deleted."""
     if not withholds(request):
         return []
     try:

@@ -1,1 +1,1 @@
-"""What keeps a base trustworthy: pages out of date, said twice, that lead nowhere, or that hold what no page should."""
+"""Checks of a base: outdated pages, repeated texts, broken links and anchors, and content that no page should have."""

@@ -1,4 +1,4 @@
-"""What pages say against each other: contradictions, near-duplicates, and what changed since a page described it."""
+"""Comparisons of pages: contradictions, near-duplicates, and sources that changed after a page that describes them."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _statements(collection: Collection, record: Record) -> dict[str, str]:
 
 
 def outdated(collection: Collection, record: Record) -> Iterator[HealthFinding]:
-    """What a page says that it describes, and that changed after the page."""
+    """Files that a page describes and that changed after the page."""
     for name in _named(record.frontmatter, DESCRIBES):
         changed = _changed(collection, record.address, name)
         if changed is None:

@@ -1,4 +1,4 @@
-"""What the facts of one entry show: its title, text, dates and importance, and what `kb.yaml` asks of it."""
+"""Rules on the facts of one entry: its title, text, dates, importance, and the requirements of `kb.yaml`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MILDER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.INFO, Se
 
 
 class EntryFinding(NamedTuple):
-    """What a rule found in an entry."""
+    """A finding of a rule in an entry."""
 
     rule: str
     severity: Severity
@@ -50,7 +50,7 @@ def graded(severity: Severity, *, entry: bool) -> Severity:
 
 
 def entry_findings(collection: Collection, schema: Schema, record: Record) -> Iterator[EntryFinding]:
-    """What the rules find in one entry.
+    """The findings of the rules in one entry.
 
     Raises:
         NotFoundError: the entry was deleted meanwhile.

@@ -1,4 +1,4 @@
-"""What the pages of a collection show together: out of date, said twice, anchors that are gone, unused attachments."""
+"""Rules over the pages of a collection: outdated pages, repeated texts, broken anchors, unused attachments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from commonplace.services.health.text_rules import text_findings
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page holds."""
 _LOOKED_AT = ("#", "^", "contradict")
-"""What is written in a link to a heading or block, and in one that declares a contradiction."""
+"""Syntax of a link to a heading or block, and of one that declares a contradiction."""
 _BLANKS = b" \t\r\n\v\f"
 MIN_SAME_BYTES = 70
 """Bytes of a text without blanks below which two equal ones are no finding."""
@@ -67,7 +67,7 @@ def health_findings(
 
 
 def known_findings(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """What of that the index alone shows: pages out of date, declared contradictions, anchors that are gone."""
+    """Findings that the index alone shows: outdated pages, declared contradictions, broken anchors."""
     day = datetime.now(UTC).date().isoformat()
     for record in records:
         yield from _stale(record, day)
@@ -83,7 +83,7 @@ def _linked(collection: Collection, records: Sequence[Record]) -> Iterator[Healt
 
 
 def page_findings(collection: Collection, record: Record) -> Iterator[HealthFinding]:
-    """What the rules find in one page, without comparing it with others."""
+    """The findings of the rules in one page, without comparison with others."""
     yield from _stale(record, datetime.now(UTC).date().isoformat())
     with suppress(KnowledgeError):  # gone meanwhile, or unreadable, which is a finding of its own
         yield from _of_text(record, collection.store.read(record.address))

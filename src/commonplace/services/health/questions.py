@@ -35,7 +35,7 @@ class GoldenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What a question found."""
+    """The result of a question."""
 
     question: GoldenQuestion
     missing: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a page's bytes show by patterns alone: invisible characters, text that addresses an agent, secrets."""
+"""Rules on a page's bytes, by patterns: invisible characters, text that addresses an agent, secrets."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ MAX_BEFORE = 100
 
 
 def text_findings(raw: bytes) -> Iterator[TextFinding]:
-    """What the rules find in a page's bytes, rule by rule."""
+    """The findings in a page's bytes, rule by rule."""
     yield from _invisible(raw)
     lower = raw.lower()
     with_g = list(_WITH_G.finditer(lower))

@@ -1,4 +1,4 @@
-"""Who gave each section of a document the text that it has."""
+"""Finds the commit that last changed each section of a document."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def forget_blame() -> None:
 
 
 def section_blame(collection: Collection, address: Address) -> list[SectionChange]:
-    """Who last changed each section of a document, in the document's order.
+    """The last commit of each section of a document, in the document's order.
 
     A section's text is what stands between its heading and the next one. It counts as unchanged as long as an older
     version holds the same heading and text, wherever in the document.

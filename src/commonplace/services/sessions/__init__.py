@@ -1,1 +1,1 @@
-"""What clients have been shown."""
+"""Records of the documents that clients have been shown."""

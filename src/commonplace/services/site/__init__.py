@@ -1,1 +1,1 @@
-"""What web pages show of a collection: one page, lists, overviews and changes, read-only."""
+"""Read-only data for web pages: one page, lists, overviews and changes of a collection."""

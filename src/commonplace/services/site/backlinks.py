@@ -1,4 +1,4 @@
-"""Who links to a document, and who names it without a link."""
+"""Backlinks of a document, and its unlinked mentions."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class GonePage:
 
 
 def gone_page(collection: Collection, address: Address) -> GonePage | None:
-    """What the history knows of a document that no longer exists; None if it never existed."""
+    """The history of a document that no longer exists; None if it never existed."""
     history = collection.store.history
     commits = history.log(address, limit=2) if history.available else []
     for commit in commits:
@@ -135,7 +135,7 @@ def _renamed_to(collection: Collection, address: Address, removed: Commit, conte
 
 @dataclass(frozen=True, slots=True)
 class SectionAuthor:
-    """Who last changed a section."""
+    """The last change of a section."""
 
     anchor: str
     heading: str

@@ -1,4 +1,4 @@
-"""What a collection is at a glance: its hubs, folders, tags and types, and what is wrong in it."""
+"""The overview of a collection: its hubs, folders, tags and types, and its findings."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _findings(collection: Collection) -> tuple[FindingRow, ...]:
 
 
 FINDINGS = PerState(_findings)
-"""What is wrong with the documents of each collection, gravest first."""
+"""Findings in the documents of each collection, most severe first."""
 
 
 def _health(collection: Collection) -> tuple[FindingRow, ...]:

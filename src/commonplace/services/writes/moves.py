@@ -22,7 +22,7 @@ from commonplace.services.writes.links_after import LinksAfter
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """What a move changes."""
+    """The changes of a move."""
 
     moves: Mapping[Address, Address]
     contents: Mapping[Address, bytes]
@@ -101,7 +101,7 @@ def folder_moves(collection: Collection, folder: str, target: str) -> dict[Addre
 def preview_moves(
     collection: Collection, moves: Mapping[Address, Address], unsaved: Mapping[Address, bytes]
 ) -> MovePlan:
-    """What a move of these files would change; nothing is written.
+    """The changes that a move of these files would make; nothing is written.
 
     Args:
         collection: Where they are.

@@ -61,7 +61,7 @@ def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent
 
 
 def seen_by(collection: Collection, address: Address, intent: WriteRequest) -> ShownDocument | None:
-    """What the writer's session was last shown of a document."""
+    """The state of a document that the writer's session was last shown."""
     return intent.session.seen(collection.name, address.path) if intent.session else None
 
 

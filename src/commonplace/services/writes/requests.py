@@ -44,12 +44,12 @@ UNCONDITIONAL = WriteRequest()
 
 @dataclass(frozen=True, slots=True)
 class RewrittenLinks:
-    """What a rename did to links of other documents; each by path."""
+    """The effect of a rename on links of other documents, by path."""
 
     updated: tuple[Address, ...] = ()
     """The documents whose links were rewritten."""
     pinned: tuple[Address, ...] = ()
-    """Those of them with links to other documents that the new name would have taken over."""
+    """Rewritten documents with links that the new name would have redirected."""
     gained: tuple[Address, ...] = ()
     """Documents with links that led nowhere and lead to the renamed document now."""
 
@@ -68,7 +68,7 @@ class WriteReceipt:
     """The commit's id; "" if nothing was committed."""
     created: bool = False
     links: RewrittenLinks = NO_LINKS
-    """What a rename did to links of other documents."""
+    """The effect of a rename on links of other documents."""
     retained: RetainedCopy | None = None
     """Location of the old bytes, if they had to be retained."""
     answer_by: Deadline = field(default=PASSED, compare=False)

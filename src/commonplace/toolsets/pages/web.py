@@ -1,4 +1,4 @@
-"""What web pages say of a synced space: the space, and on each page the way to its original."""
+"""Web pages of a synced space: the space, and on each page a link to its original."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
 
 
 PAGES_WEB = ToolsetPages(about=about, notes=notes, confined=True)
-"""What a synced space adds."""
+"""The pages that a synced space adds."""

@@ -85,7 +85,7 @@ def _ask(session: Session, collections: Collections) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """What was checked."""
+    """The result of a check."""
 
     number: int
     noun: str = "page"

@@ -25,7 +25,7 @@ from commonplace.settings.folders import names_layers, require_folders
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryOptions:
-    """What the entry says of the server."""
+    """Server options in the entry."""
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
     tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
@@ -39,7 +39,7 @@ class EntryOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigOptions:
-    """Which entry, in which file."""
+    """The entry and its file."""
 
     name: Annotated[
         str | None,
@@ -58,7 +58,7 @@ def command(
     layers: LayerOptions,
     entry: ConfigOptions,
 ) -> None:
-    """Tell an MCP client of folders: show the change in its configuration, and write it with --yes.
+    """Connect an MCP client to folders: show the change in its configuration, and write it with --yes.
 
     Examples:
         commonplace connect claude-code

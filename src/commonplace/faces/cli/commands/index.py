@@ -27,9 +27,9 @@ def command(
     *,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build it anew from the files.")] = False,
     embed: Annotated[bool, typer.Option("--embed", help="And embed what is new, for searching by meaning.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Only tell what is in it now.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="Only show what it contains now.")] = False,
 ) -> None:
-    """Bring the index up to date and tell what is in it.
+    """Bring the index up to date and show what it contains.
 
     Examples:
         commonplace index

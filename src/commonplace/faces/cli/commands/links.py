@@ -28,7 +28,7 @@ from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndOptions:
-    """Which links of a page are meant."""
+    """The kinds of links to list."""
 
     out: Annotated[bool, typer.Option("--out", help="Only what the page links to.")] = False
     back: Annotated[bool, typer.Option("--back", help="Only what links to the page.")] = False
@@ -72,12 +72,12 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What an answer is about, and where it goes."""
+    """The subject of an answer, and its output."""
 
     session: Session
     collections: Collections
     moment: dict[str, Json]
-    """What JSON says of a moment of the past."""
+    """The moment of the past as JSON."""
 
 
 def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) -> None:

@@ -27,7 +27,7 @@ def command(
     sort: Annotated[ListSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(ListSort))}.")] = "path",
     at: AtOption = "",
     *,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
 ) -> None:
     """List pages by path, type, tag, date or any field.
 

@@ -27,10 +27,10 @@ def command(
     session: Session,
     page: OptionalPageArgument = None,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="At most so many.")
+        int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="Maximum number of commits.")
     ] = 20,
     offset: Annotated[
-        int, typer.Option("--offset", min=0, metavar="N", help="Leave out the newest so many.", show_default=False)
+        int, typer.Option("--offset", min=0, metavar="N", help="Number of newest commits to skip.", show_default=False)
     ] = 0,
     diff: Annotated[
         str | None, typer.Option(metavar="A[..B]", help="What changed in PAGE from A to B, or to how it is now.")

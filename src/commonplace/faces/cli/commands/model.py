@@ -33,7 +33,7 @@ def command(
     ] = "",
     force: Annotated[bool, typer.Option("--force", help="Make the model anew even where one is installed.")] = False,
 ) -> None:
-    """Install the model for searching by meaning, or tell what there is.
+    """Install the model for searching by meaning, or show the installed one.
 
     Examples:
         commonplace model install

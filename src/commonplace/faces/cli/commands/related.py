@@ -21,7 +21,7 @@ def command(
     session: Session,
     page: PageArgument,
     *,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=25, help="How many pages at the most.")] = 5,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=25, help="Maximum number of pages.")] = 5,
 ) -> None:
     """Find the pages nearest to a page, in meaning where a model is installed.
 

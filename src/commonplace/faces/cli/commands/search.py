@@ -71,7 +71,7 @@ def command(
     paging: PagingOptions,
     *,
     asking: RankingOptions,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Turn the order round.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Reverse the order.")] = False,
 ) -> None:
     """Search pages by words and meaning, best first.
 
@@ -83,10 +83,9 @@ def command(
         commonplace search vector -C ~/docs --prefix library/ --at yesterday
         echo tea ceremony | commonplace search -
 
-    Words are ranked together, and the last one also as the beginning of a word; small typing errors are forgiven.
-    Where a model is installed (commonplace model install) and pages are embedded, meaning counts too;
-    with --at words alone do.
-    What begins with a dash comes inside quotes or after --. QUERY - reads standard input.
+    Pages are ranked by all words; the last word is also a prefix, and small typing errors are tolerated. If a model is
+    installed (commonplace model install) and pages are embedded, meaning counts too, except with --at. Put a word that
+    begins with a dash inside quotes or after --. QUERY - reads standard input.
     """
     text = read_text("-", session.out).decode().strip() if query == ["-"] else " ".join(query)
     asked = SearchQuery(
@@ -132,7 +131,7 @@ def caught_up(session: Session, collections: Collections, mode: SearchMode) -> G
 
 
 def _summary(notice: str, *, found: bool) -> str:
-    """What is said beside the hits: the notice of the search, and that there are none."""
+    """Messages beside the hits: the notice of the search, and that there are no hits."""
     return notice if found else f"Nothing found. {notice}".rstrip()
 
 

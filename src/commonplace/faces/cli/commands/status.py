@@ -28,7 +28,7 @@ MAX_SHOWN_UNCOMMITTED = 10
 
 @dataclass(frozen=True, slots=True)
 class _FolderStatus:
-    """What is shown of one folder."""
+    """The status of one folder."""
 
     standing: CollectionState
     message: str

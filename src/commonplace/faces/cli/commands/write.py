@@ -38,7 +38,7 @@ from commonplace.services.writes.new_paths import moved_address, new_page_addres
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditOptions:
-    """What is done to the page; without any of it its whole text is written."""
+    """The change of the page; without one, its whole text is written."""
 
     append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False
     section: Annotated[
@@ -76,7 +76,7 @@ class EditOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitOptions:
-    """What the writer knows and says of the write."""
+    """The writer's revision, message and flags."""
 
     revision: Annotated[
         str, typer.Option(metavar="R", help="The revision that you read (see read --json); refused if it is outdated.")
@@ -90,7 +90,7 @@ class CommitOptions:
 
 
 PINNED = " (to another page of that name: they give its path)"
-"""What is said of links that a new name would have taken over."""
+"""Message about links that a new name would have redirected."""
 NEEDS_TEXT = frozenset({"", "--append", "--section"})
 REMOVES_TEXT = frozenset({"", "--section", "--delete"})
 """Ways that take away text without naming it."""

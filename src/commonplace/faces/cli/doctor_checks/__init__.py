@@ -1,1 +1,1 @@
-"""What `doctor` looks at on the machine: settings and places, the port, and the files of clients."""
+"""Checks of `doctor` on the machine: settings and folders, the port, and the files of clients."""

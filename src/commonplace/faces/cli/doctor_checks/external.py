@@ -1,4 +1,4 @@
-"""What lies outside of the program: the port that `serve` wants, and what clients know of it."""
+"""Checks outside the program: the port that `serve` wants, and the entries of clients."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _is_ours(chosen: Settings) -> bool:
 
 
 def client_entries() -> Iterator[Diagnostic]:
-    """What the files of all known clients say of commonplace, and whether it still holds."""
+    """The entries for commonplace in the files of all known clients, and whether they are still valid."""
     known = 0
     for client in clients.CLIENTS:
         file = clients.client_config_file(client)

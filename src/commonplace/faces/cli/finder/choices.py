@@ -1,4 +1,4 @@
-"""What a person can choose while typing: the pages found, and where and what each of them says."""
+"""The choices while typing: the pages found, and the matching section and text of each."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Choice:
     """As a person may type it."""
     title: str
     heading: tuple[str, ...] = ()
-    """Of the section, without one that is the title; empty for the page as a whole."""
+    """Heading of the section if it is not the title; empty for the page as a whole."""
     ordinal: int = 0
-    """Of the section in its document."""
+    """Position of the section in its document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What there is to choose from, best first; without a question the pages that changed last."""
+    """The choices, best first; without a question the pages that changed last."""
 
     found: tuple[Choice, ...] = ()
     total: int = 0
@@ -53,7 +53,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a page says where it was found."""
+    """The text of a page at the match."""
 
     lines: tuple[str, ...] = ()
     """Safe text, the matched words between `BOLD` and `PLAIN`."""
@@ -83,7 +83,7 @@ class Finder:
     mode: SearchMode
 
     def choices(self, text: str) -> Choices:
-        """What there is to choose from for a text.
+        """The choices for a text.
 
         Raises:
             UnavailableError: a search by meaning alone without a model.

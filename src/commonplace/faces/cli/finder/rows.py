@@ -88,7 +88,7 @@ def _place(choice: Choice) -> str:
 
 
 def text_rows(preview: Preview, panes: Panes, scrolled: int) -> tuple[list[str], int]:
-    """What is seen of a preview: from its beginning on if the best line is seen so, else around that line.
+    """The visible part of a preview: from its beginning if that shows the best line, else around that line.
 
     Args:
         preview: What the page says.

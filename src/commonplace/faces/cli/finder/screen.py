@@ -50,7 +50,7 @@ def find(finder: Finder, text: str, *, styles: bool) -> Chosen | None:
 
 
 class _Screen:
-    """What is shown of a selection, and what keys do to it."""
+    """The view of a selection, and its key bindings."""
 
     def __init__(self, selection: Selection, *, styles: bool) -> None:
         self._selection = selection

@@ -1,4 +1,4 @@
-"""What was typed and chosen, and the answer to it, which follows in another thread."""
+"""The typed text, the selection, and the answer, which another thread computes."""
 
 from __future__ import annotations
 

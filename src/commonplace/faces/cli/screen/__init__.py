@@ -1,1 +1,1 @@
-"""What a terminal can show: its size, lines that fit it, links to click, and a pager for what is longer."""
+"""Terminal output: size, line breaks, links to click, and a pager for long answers."""

@@ -90,7 +90,7 @@ class _Lines:
     filled: bool = False
     """Whether the line has a word."""
     blanks: str = ""
-    """Those behind the last word; they go where a line breaks."""
+    """Blanks after the last word; dropped at a line break."""
     style: str = ""
     link: str = ""
 

@@ -1,4 +1,4 @@
-"""What workers tell each other: a row for each in a mapped file, which it alone writes.
+"""State that workers share: one row for each in a mapped file, written only by that worker.
 
 Each number is eight bytes at a multiple of eight, so that it is read whole.
 """

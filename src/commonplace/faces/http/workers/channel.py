@@ -22,7 +22,7 @@ MAX_INLINE = 16 * 1024
 
 
 class Kind(IntEnum):
-    """What a frame says."""
+    """Kinds of frames."""
 
     SERVING = 1
     """From a worker: it accepts connections."""
@@ -46,7 +46,7 @@ class Frame:
     number: int = 0
     content: bytes = b""
     descriptor: int | None = None
-    """Of an open file, which the receiver closes."""
+    """Descriptor of an open file, which the receiver closes."""
 
 
 class Channel:

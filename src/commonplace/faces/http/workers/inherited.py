@@ -1,4 +1,4 @@
-"""What a worker is started with: open files and numbers, in one variable of its environment."""
+"""Start parameters of a worker: open files and numbers, in one environment variable."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Inherited:
     """The open files of a worker and its numbers."""
 
     number: int
-    """Of this worker; no other worker of the same supervisor ever has it."""
+    """Number of this worker; the supervisor never uses it again."""
     row: int
     """Its row of the board."""
     count: int
@@ -59,7 +59,7 @@ class Inherited:
 
     @cached_property
     def board(self) -> Board:
-        """What the workers tell each other."""
+        """The shared state of the workers."""
         return Board(self.shared_file, self.count, self.row)
 
     @cached_property
@@ -79,7 +79,7 @@ def write_secret(shared_file: int, value: bytes) -> None:
 
 
 def inherited(environment: MutableMapping[str, str]) -> Inherited | None:
-    """What this process was started with, taken out of its environment; None if it is no worker."""
+    """The start parameters of this process, removed from its environment; None if it is not a worker."""
     given = environment.pop(WORKER_VARIABLE, "")
     if not given:
         return None

@@ -26,7 +26,7 @@ class AdoptingProtocol(Protocol):
     """A protocol of connections that can go on with what another process has read."""
 
     first_bytes: bytes
-    """What was read of the request before this process got the connection; b"" for a connection of its own."""
+    """Bytes that were read before this process got the connection; b"" for a connection of its own."""
 
 
 @dataclass(slots=True, eq=False)

@@ -197,7 +197,7 @@ class Supervisor:
             worker.channel.close()
 
     def _care(self) -> None:
-        """What is due: workers to be told of a signal, asked, killed, replaced and started."""
+        """Do the work that is due: forward a signal to workers, probe them, kill, replace and start them."""
         now = time.monotonic()
         if self._signals > self._told:
             self._told = self._signals

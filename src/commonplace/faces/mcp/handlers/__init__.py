@@ -1,1 +1,1 @@
-"""What a dialect offers besides tools: resources, prompts, completions for their arguments, and skills."""
+"""Handlers for everything besides tools: resources, prompts, completions of their arguments, and skills."""

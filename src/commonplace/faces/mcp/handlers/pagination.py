@@ -38,7 +38,7 @@ async def protocol(runner: Runner, context: Context, verb: str, function: Callab
 
 
 def cursor_of(offset: int) -> str:
-    """What stands for a place in a list."""
+    """A cursor for a position in a list."""
     return base64.urlsafe_b64encode(f"offset:{offset}".encode()).decode()
 
 

@@ -50,7 +50,7 @@ class PromptHandlers:
         return types.GetPromptResult(description=prompt.description, messages=messages)
 
     def completer(self, name: str, argument: str) -> Completer | None:
-        """What completes an argument of a prompt."""
+        """Completes an argument of a prompt."""
         prompt = self._prompts.get(name)
         found = [one for one in prompt.arguments if one.name == argument] if prompt else []
         return found[0].complete if found else None

@@ -53,7 +53,7 @@ class ResourceHandlers:
         return types.ListResourceTemplatesResult(resource_templates=shown)
 
     async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """What one says."""
+        """The content of a resource."""
         uri = str(params.uri)
         content = await protocol(self._runner, context, "resources/read", lambda call: self._found(call, uri))
         if content is None:
@@ -68,7 +68,7 @@ class ResourceHandlers:
             return None
 
     def completer(self, uri_template: str, argument: str) -> Completer | None:
-        """What completes a variable of a template."""
+        """Completes a variable of a template."""
         found = [one for one in self._resources.templates if one.uri_template == uri_template]
         return found[0].complete.get(argument) if found else None
 
@@ -87,7 +87,7 @@ def wire(one: Resource) -> types.Resource:
 
 
 def wire_content(uri: str, content: ResourceContents) -> types.TextResourceContents | types.BlobResourceContents:
-    """What a resource says, as text or as bytes."""
+    """The content of a resource, as text or bytes."""
     if isinstance(content.content, str):
         return types.TextResourceContents(uri=uri, mime_type=content.mime_type, text=content.content)
     blob = base64.b64encode(content.content).decode()

@@ -39,13 +39,13 @@ T = TypeVar("T")
 
 
 class SkillParams(types.RequestParams):
-    """Which skill."""
+    """The requested skill."""
 
     uri: str
 
 
 class DirectoryParams(types.PaginatedRequestParams):
-    """Which directory, and from where on."""
+    """The requested directory, and the start position."""
 
     uri: str
 
@@ -69,7 +69,7 @@ class SkillHandlers:
         return {"skill": await self._known(context, "skills/get", params.uri, self._named), **_caching(context)}
 
     async def directory(self, context: Context, params: DirectoryParams) -> SkillResult:
-        """What lies directly in a folder of a skill."""
+        """The entries directly in a folder of a skill."""
         offset = offset_of(params.cursor)
         found = await self._known(context, "resources/directory/read", params.uri, self._children)
         page = found[offset : offset + PAGE_SIZE]

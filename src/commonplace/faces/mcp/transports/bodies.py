@@ -1,4 +1,4 @@
-"""What comes and goes around the SDK's transports over HTTP: messages checked before it, its refusals in our JSON."""
+"""Wrappers around the SDK's HTTP transports: messages are checked first, refusals of the SDK become our JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_ERROR = 400
 
 
 async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject | None]:
-    """Look at the message that was posted.
+    """Check the message of a POST.
 
     Args:
         scope: The request.
@@ -32,7 +32,7 @@ async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject |
     given = False
 
     async def again() -> Message:
-        """What was received already, then the rest."""
+        """The bytes received before, then the rest."""
         nonlocal given
         if given:
             return await receive()
@@ -47,7 +47,7 @@ async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject |
 
 
 def in_json(send: Send) -> Send:
-    """What sends the SDK's answers: refusals of HTTP's own, and those that are no JSON, as all of this server's are."""
+    """A `send` that turns HTTP refusals of the SDK, and those that are not JSON, into this server's JSON."""
     replaced = False
 
     async def sent(message: Message) -> None:

@@ -1,4 +1,4 @@
-"""What the parser does not know: admonitions, and comments of several lines. A text becomes pieces by its lines."""
+"""Block syntax that the parser does not know: admonitions and comments of several lines. Splits a text by lines."""
 
 from __future__ import annotations
 

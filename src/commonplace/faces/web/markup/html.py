@@ -42,7 +42,7 @@ class LinkHtml:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a piece needs to know of the page round it."""
+    """The page's context for rendering one piece."""
 
     link: Callable[[LinkKey], LinkHtml]
     anchors: Mapping[int, str]

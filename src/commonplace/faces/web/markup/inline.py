@@ -1,4 +1,4 @@
-"""What a run of text contains beside characters: highlights, comments, tags, bare URLs, marks of blocks."""
+"""Inline syntax beside plain characters: highlights, comments, tags, bare URLs, block ids."""
 
 from __future__ import annotations
 

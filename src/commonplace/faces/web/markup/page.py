@@ -40,7 +40,7 @@ CUT = "<p>\u2026 The rest is too long to be shown here.</p>\n"
 
 @dataclass(slots=True)
 class Budget:
-    """What embeds of a page may still use."""
+    """The remaining budget of a page's embeds."""
 
     embeds: int = MAX_EMBEDS
     bytes: int = MAX_EMBEDDED_BYTES
@@ -61,7 +61,7 @@ class Renderer:
     within: tuple[Address, ...] = ()
     """The documents that are being rendered, outermost first."""
     visible: Visible = _as_it_is
-    """What is shown of a document inside of another."""
+    """The part of a document that is embedded in another."""
 
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes of it from and to an offset, as sanitized HTML."""
@@ -108,7 +108,7 @@ class Renderer:
         return f'<div class="embed">{title}<div class="embed-body">{inside}</div></div>'
 
     def rebase(self, address: Address) -> Rebase:
-        """What turns relative URLs in a document's own HTML into URLs of this server."""
+        """A function that turns relative URLs in a document's own HTML into URLs of this server."""
 
         def rebase(url: str, media: bool) -> str:
             path, mark, rest = url.partition("#")

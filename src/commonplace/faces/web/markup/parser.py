@@ -36,7 +36,7 @@ class LinkKey:
     image: bool
     destination: str
     inside: str = ""
-    """What stands between the brackets of `[[a|b]]`; "" for any other link."""
+    """The text between the brackets of `[[a|b]]`; "" for any other link."""
 
 
 def parse(source: bytes) -> Parsed:
@@ -58,7 +58,7 @@ _FOOTNOTE_TEXT = re.compile(rb"(?m)^\[\^([^\]\s]{1,100})\]:[^\n]*(?:\n(?: {4}|\t
 
 
 def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
-    """What a part of a text needs to be rendered alone: link definitions, and the footnotes to which it refers."""
+    """Definitions that a part of a text needs to be rendered alone: those of links, and of referenced footnotes."""
     result: list[bytes] = []
     if b"]" not in part or b"]:" not in whole:
         return result
@@ -105,7 +105,7 @@ def _keys(parsed: Parsed) -> Iterator[LinkKey]:
 
 
 def _link(key: LinkKey) -> Link | None:
-    """What the index would have read; its place in the document is not needed."""
+    """The link as the index reads it; its position in the document is not needed."""
     kind = "WikiLink" if key.wiki else "Inline"
     source = f"[[{key.inside}]]".encode() if key.inside else b""
     event = LinkEvent(kind, key.image, key.destination, "", 0, len(source), piped=bool(source))

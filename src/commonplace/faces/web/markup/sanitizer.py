@@ -56,7 +56,7 @@ _CLASSES = {
 }  # fmt: skip
 _SCHEMES = {"http", "https", "mailto", "tel"}
 _LOCAL = ("/p/", "/files/", "/tags/", "/wanted/")
-"""What URLs of the renderer's own begin with."""
+"""Prefix of the renderer's own URLs."""
 _UNNAMED = re.compile(r"<img(?![^>]*\salt=)")
 """An image without a text in its place: nothing is read out for it rather than its file's name."""
 _MEDIA = frozenset({"img", "audio", "video", "source"})

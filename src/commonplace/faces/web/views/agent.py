@@ -1,4 +1,4 @@
-"""What an agent sees: the very text that reading a document over MCP gives, with its number of tokens."""
+"""The text of a document as an agent reads it over MCP, with its number of tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed: the latest commits, one commit, a document's history, two versions compared."""
+"""Views of history: the latest commits, one commit, a document's history, two versions compared."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def recent(request: PageRequest) -> PageResponse:
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What a commit changed in one document."""
+    """The changes of a commit in one document."""
 
     address: Address
     url: str
@@ -58,7 +58,7 @@ class FileDiff:
     before: str
     """The commit that touched the document before; "" if there is none."""
     notes: list[CardRow]
-    """What toolsets say of the document as it is now."""
+    """Parts that toolsets show for the current document."""
 
 
 def commit(request: PageRequest) -> PageResponse:

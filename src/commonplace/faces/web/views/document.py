@@ -103,7 +103,7 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
 
 
 def notes_of(request: PageRequest, found: FoundDocument | None) -> list[CardRow]:
-    """What toolsets say of a document above its text; nothing of one that is gone."""
+    """Parts that toolsets show above a document's text; none for a deleted document."""
     return [note for one in request.toolsets for note in one.notes(request, found)] if found else []
 
 
@@ -308,7 +308,7 @@ def mentions(request: PageRequest) -> PageResponse:
 
 
 def sections(request: PageRequest) -> PageResponse:
-    """Who last changed each section, and when."""
+    """The last commit and author of each section."""
     found = _found(request)
     text = parsed_document(found.collection, found.record.address)
     rows = [

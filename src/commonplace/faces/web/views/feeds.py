@@ -1,4 +1,4 @@
-"""What programs read: the Atom feed of changes, the description for browsers' search, the rules for robots."""
+"""Views for programs: the Atom feed of changes, the description for browsers' search, the rules for robots."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SHOWN_COMMITS = 8
 
 @dataclass(frozen=True, slots=True)
 class CollectionCard:
-    """What the home page shows of one collection."""
+    """The part of the home page for one collection."""
 
     collection: Collection
     overview: CollectionOverview
@@ -32,7 +32,7 @@ class CollectionCard:
     """The document that stands for the root."""
     commits: tuple[shown.ShownCommit, ...]
     about: tuple[CardRow, ...]
-    """What toolsets say of it."""
+    """Parts that toolsets show for the collection."""
     findings: int
     wanted: int
     orphans: int

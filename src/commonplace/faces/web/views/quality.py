@@ -1,4 +1,4 @@
-"""What is wrong or missing: wanted pages, broken links, orphans and findings."""
+"""Views of defects: wanted pages, broken links, orphans and findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WantedRow:
 
 
 def wanted(request: PageRequest) -> PageResponse:
-    """Pages that links name and that do not exist; a name of one leads to what is known of it."""
+    """Wanted pages: named by links, but missing. With a name in the URL, the details of that page."""
     if request.path:
         collection, path = request.located()
         found = document_at_path(collection, path)
@@ -71,7 +71,7 @@ def orphans(request: PageRequest) -> PageResponse:
 
 
 def findings(request: PageRequest) -> PageResponse:
-    """What is wrong with documents, gravest first."""
+    """Findings in documents, most severe first."""
     more = request.query.get("more") == "1"
     every: list[tuple[Collection, FindingRow]] = [
         (collection, row) for collection in request.collections for row in (HEALTH if more else FINDINGS).of(collection)

@@ -59,7 +59,7 @@ class ShownHit:
 
 
 class ShownAnswer(TypedDict):
-    """What the page of a search shows."""
+    """The data of a search page."""
 
     hits: list[ShownHit]
     total: int
@@ -198,7 +198,7 @@ def _readable(snippet: str) -> str:
 def _reasons(
     chosen: Sequence[Collection], asked: SearchQuery, hits: Sequence[searches.FoundHit]
 ) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """Which hits answer by words and which by meaning, each as collection and path."""
+    """The hits found by words and those found by meaning, each as collection and path."""
     words: set[tuple[str, str]] = set()
     meaning: set[tuple[str, str]] = set()
     for collection in chosen:
@@ -261,7 +261,7 @@ def _days(records: Sequence[Record], query: QueryText) -> list[FacetRow]:
 
 
 def marker(words: str) -> Callable[[str], Markup]:
-    """What marks the words of a query in a text, and escapes the rest."""
+    """A function that escapes a text and marks the words of a query in it."""
     parsed = parse_query(words, _folded_words, prefix=False)
     asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
     wanted = set(content_words(asked, language_of(asked, lambda _: 0.0)))

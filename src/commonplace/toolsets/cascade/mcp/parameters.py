@@ -1,4 +1,4 @@
-"""What the tools of the `cascade` toolset take."""
+"""Parameters of the tools of the `cascade` toolset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SearchConcepts(Parameters):
     """Parameters of `search`."""
 
     query: Annotated[str, Field(description="Words or a question; not blank.")]
-    limit: Annotated[float, Field(ge=1, allow_inf_nan=False, description="At most so many concepts.")] = 10
+    limit: Annotated[float, Field(ge=1, allow_inf_nan=False, description="Maximum number of concepts.")] = 10
     layer: Annotated[
         str | None,
         Field(description="Search this layer's own text alone; what higher layers suppress is then shown, and marked."),

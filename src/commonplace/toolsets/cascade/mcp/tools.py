@@ -1,4 +1,4 @@
-"""What the tools of the `cascade` toolset do: call a service and show what it returns."""
+"""Tools of the `cascade` toolset: each calls a service and formats its result."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def get_links(call: Call, arguments: GetLinks) -> ToolResult:
 
 
 def show_error(error: KnowledgeError) -> str:
-    """What was wrong and what to do next, as text."""
+    """The error and the next step, as text."""
     nearest = error.context.get("nearest")
     near = f"Nearest: {', '.join(nearest)}." if isinstance(nearest, list) and nearest else ""
     return " ".join(filter(None, [str(error), near, error.hint]))

@@ -1,4 +1,4 @@
-"""What each endpoint does: one look at the cascade, and one answer."""
+"""One function per endpoint: one query of the cascade, and one answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What requests and answers of the API look like; the fields of the wiki's API have their names there."""
+"""Models of requests and answers; fields have the names of the wiki's API."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ MAX_SEARCH = 100
 
 
 class LayerParameters(QueryParameters):
-    """Of GET /pages/{path}."""
+    """Parameters of GET /pages/{path}."""
 
     layer: Annotated[str, Field(description="The concept as this layer alone has it")] = ""
 
 
 class ListParameters(QueryParameters):
-    """Of GET /pages."""
+    """Parameters of GET /pages."""
 
     prefix: Annotated[str, Field(description="Beginning of the path, without regard to case")] = ""
     category: Annotated[str, Field(description="The effective type, without regard to case")] = ""
@@ -28,7 +28,7 @@ class ListParameters(QueryParameters):
 
 
 class SearchParameters(QueryParameters):
-    """Of GET /search."""
+    """Parameters of GET /search."""
 
     q: Annotated[str, Field(min_length=1, max_length=10_000)]
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20

@@ -11,7 +11,7 @@ from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.dates import is_later
 
 DatedBy: TypeAlias = Literal["git"]
-"""What dates a section whose document states no date."""
+"""The source of the date of a section whose document states no date."""
 OVERRIDE_NONE = "none"
 """The `override` of a section that suppresses it."""
 OVERRIDE_FULL = "full"

@@ -23,7 +23,7 @@ class ConceptRow:
     layers: tuple[str, ...]
     """The layers that contain it, from the top."""
     effective_layers: tuple[str, ...]
-    """Those of them that no `override: full` excludes."""
+    """Layers that no `override: full` excludes."""
     aliases: tuple[str, ...] = ()
 
 

@@ -18,4 +18,4 @@ CASCADE_PAGES = ToolsetPages(
     withheld=withheld,
     agent_url=agent_url,
 )
-"""What a server of layers shows beside the pages of each layer."""
+"""The pages that a server of layers adds to those of each layer."""

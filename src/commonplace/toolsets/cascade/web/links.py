@@ -26,7 +26,7 @@ from commonplace.toolsets.cascade.service.concept_links import followed
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 
 CONCEPTS = "/concepts/"
-"""What the URL of a concept begins with."""
+"""Prefix of the URL of a concept."""
 
 
 def cascade_of(request: PageRequest) -> Cascade:

@@ -98,7 +98,7 @@ def _shown(one: Disagreement, row: ConceptRow | None) -> ShownConflict:
 
 
 def card(request: PageRequest) -> HomeCard | None:
-    """What the home page says of the layers."""
+    """The layers on the home page."""
     cascade = request.services.of(CASCADE_KEY)
     if cascade is None:
         return None

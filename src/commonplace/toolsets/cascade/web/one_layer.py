@@ -1,4 +1,4 @@
-"""What pages of one layer's document say of the concept, and the text that they leave out as it is suppressed."""
+"""Pages of one layer's document: the concept's part above the text, and the suppressed text that they omit."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LISTS_SHARE = 0.4
 """The part of the room that an entry's links may take."""
 _LISTS = ("backlinks", "outlinks", "links", "sources")
 _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
-"""What stays of an entry whose other fields alone are too much."""
+"""Fields that remain of an entry whose other fields alone exceed the budget."""
 
 
 def search_within(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int) -> ToolResult:

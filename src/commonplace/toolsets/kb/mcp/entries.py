@@ -38,7 +38,7 @@ from commonplace.toolsets.kb.mcp.parameters import (
 )
 
 BATCH_CHARACTERS = 32_000
-"""What the bodies of one batch share: about 8,000 tokens."""
+"""Characters for all bodies of one batch: about 8,000 tokens."""
 SNIPPET_CHARACTERS = 80
 """Length of a snippet; it stands in the structured copy and in the text."""
 BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
@@ -205,7 +205,7 @@ def _show_hit(call: Call, found: FoundHit, arguments: KbSearch) -> dict[str, Jso
 
 
 def _brief(row: JsonObject, bases: int) -> JsonObject:
-    """What of a hit a client without structured content needs: how to read it, and whether it is worth it."""
+    """The parts of a hit for clients without structured content: how to read it, and whether it is relevant."""
     left_out = {"entry_type"} if row.get("entry_type") == DEFAULT_TYPE else set[str]()
     left_out |= {"kb_name"} if bases == 1 else set[str]()
     return {key: row[key] for key in BRIEF_KEYS if key in row and key not in left_out}

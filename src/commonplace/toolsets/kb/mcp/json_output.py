@@ -54,7 +54,7 @@ _SUGGESTIONS: dict[tuple[Code, str], str] = {
     (Code.ALREADY_EXISTS, "document"): "Call kb_update to change it, or give another title.",
     (Code.CONFLICT, "document"): "Call kb_get, apply the change to what it says now, and pass its revision.",
 }
-"""What to do after an error; for the others the error's own hint is shown."""
+"""The next step after an error; for other errors their own hint is shown."""
 _KEPT_HINTS = frozenset({ALREADY_WRITTEN, AMBIGUOUS_HINT, f"Repair {SCHEMA_FILE} first."})
 """Hints that say more than those of their kind."""
 _CODES_OF_ANY_KIND: dict[Code, str] = {
@@ -90,7 +90,7 @@ def show_error(error: KnowledgeError) -> JsonObject:
 
 
 def _suggestion(error: KnowledgeError) -> str:
-    """What to do next, by the names of this toolset's tools and arguments."""
+    """The next step, with the names of this toolset's tools and arguments."""
     if error.hint in _KEPT_HINTS:
         return error.hint
     return _SUGGESTIONS.get((error.code, error.kind), error.hint)
@@ -199,7 +199,7 @@ def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> 
 
 
 def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> dict[str, Json]:
-    """What to say beside an empty answer about a type that no base declares or has; {} for a known one."""
+    """Notice beside an empty answer about a type that no base declares or has; {} for a known type."""
     if not entry_type:
         return {}
     schemas = [typed_entries.current_schema(one) for one in collections]

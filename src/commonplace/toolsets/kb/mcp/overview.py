@@ -83,7 +83,7 @@ def kb_stats(call: Call, _: KbStats) -> ToolResult:
 
 
 def kb_schema(call: Call, arguments: KbSchema) -> ToolResult:
-    """What a base declares."""
+    """The declarations of a base."""
     collection = call.services.collections.get(arguments.kb_name)
     schema = current_schema(collection)
     values = schema.values or {}
@@ -128,12 +128,12 @@ def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
 
 
 def _problems(schema: Schema) -> dict[str, Json]:
-    """What is wrong with the YAML of `kb.yaml`; {} if it can be read."""
+    """The error in the YAML of `kb.yaml`; {} if it can be read."""
     return {"problems": list(schema_findings(schema))} if schema.findings else {}
 
 
 def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
-    """What is wrong, gravest first."""
+    """Findings, most severe first."""
     collections = call.services.collections
     if arguments.entry_id:
         found = find_document(collections, arguments.entry_id, arguments.kb_name)

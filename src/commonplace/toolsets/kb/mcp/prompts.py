@@ -1,4 +1,4 @@
-"""What the prompts of the `kb` toolset say: an instruction and the current content of the entries that it is about."""
+"""Prompts of the `kb` toolset: an instruction, and the current content of the entries concerned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_EXCERPT = 600
 
 
 def research_topic(call: Call, arguments: Mapping[str, str]) -> str:
-    """What the bases hold on a topic."""
+    """The entries of the bases on a topic."""
     topic = arguments["topic"].strip()
     query = SearchQuery(text=topic, limit=RESEARCHED)
     hits = searches.search(call.services.collections.members, query).hits
@@ -53,7 +53,7 @@ def find_connections(call: Call, arguments: Mapping[str, str]) -> str:
 
 
 def daily_briefing(call: Call, arguments: Mapping[str, str]) -> str:
-    """What changed in the last days."""
+    """The changes of the last days."""
     days = _days(arguments.get("days", "7"))
     since = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
     query = ListQuery(filter=Filter(updated_from=since), sort="updated", descending=True, limit=BRIEFED)

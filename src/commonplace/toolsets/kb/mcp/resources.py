@@ -1,4 +1,4 @@
-"""What resources of the `kb` toolset hold: bases and entries as JSON, under `pyrite://` and `commonplace://` alike."""
+"""Resources of the `kb` toolset: bases and entries as JSON, under `pyrite://` and `commonplace://` alike."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
 
 
 def read_resource(call: Call, uri: str) -> ResourceContents:
-    """What a URI of either scheme holds."""
+    """The content of a URI of either scheme."""
     scheme, separator, rest = uri.partition("://")
     if scheme not in SCHEMES or not separator:
         raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
@@ -85,7 +85,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
 
 
 def source_of(call: Call, uri: str) -> ResourceSource | None:
-    """What a URI's resource is made of."""
+    """The source of a URI's resource."""
     scheme, _, rest = uri.partition("://")
     try:
         return _made_of(call, [unquote(part) for part in rest.split("/")]) if scheme in SCHEMES else None

@@ -1,4 +1,4 @@
-"""What the URIs of the `kb` toolset begin with, and the type of what most of them name."""
+"""Prefixes of the URIs of the `kb` toolset, and the media type of most resources."""
 
 REFERENCE_SCHEME = "pyrite"
 """Its resources are bare: an array of bases, an array of entries, one entry."""

@@ -1,1 +1,1 @@
-"""What the tools of `kb` ask of a collection, beyond the core services."""
+"""Services for the tools of `kb`, beyond the core services."""

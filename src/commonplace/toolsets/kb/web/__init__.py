@@ -14,4 +14,4 @@ KB_PAGES = ToolsetPages(
     notes=notes,
     confined=True,
 )
-"""What a typed base shows."""
+"""The pages of a typed base."""

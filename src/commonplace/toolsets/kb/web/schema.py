@@ -26,7 +26,7 @@ def is_typed(found: Schema) -> bool:
 
 
 def schema(request: PageRequest) -> PageResponse:
-    """What a base declares in its `kb.yaml`."""
+    """The declarations in a base's `kb.yaml`."""
     collection, _ = request.located()
     found = current_schema(collection)
     if not is_typed(found):

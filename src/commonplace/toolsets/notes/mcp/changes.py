@@ -39,7 +39,7 @@ MAX_PAGES_NAMED = 8
 
 
 def changes(call: Call, arguments: NotesChanges) -> ToolResult:
-    """What changed, newest first."""
+    """The changes, newest first."""
     answer = BoundedAnswer(arguments.max_tokens)
     chosen, wanted = _wanted(call, arguments)
     if arguments.sections:
@@ -184,7 +184,7 @@ def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
 
 
 def _diff(collection: Collection, address: Address, old: str, new: str) -> Iterator[str]:
-    """What changed in a page between two commits: "" for the first parent, and for the present file."""
+    """The changes of a page between two commits: "" for the first parent, and for the present file."""
     try:
         text = collection.store.history.diff(address, old, new)
     except KnowledgeError as error:

@@ -26,7 +26,7 @@ MAX_SENTENCE = 140
 
 
 def overview(call: Call, arguments: NotesOverview) -> ToolResult:
-    """What is here."""
+    """The overview of the folders."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
         return _overview(then, arguments, answer)

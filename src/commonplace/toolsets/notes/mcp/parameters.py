@@ -89,7 +89,7 @@ class NotesChanges(Parameters):
 
 
 class WriteArguments(Parameters):
-    """What every tool that writes takes."""
+    """Parameters of every tool that writes."""
 
     message: Annotated[str, Field(max_length=10_000, description="Of the commit")] = ""
     request_id: Annotated[str, Field(max_length=200, description="A call repeated with it is made once")] = ""

@@ -138,7 +138,7 @@ def _cursor(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What is shown of a page."""
+    """The text of a page in an answer."""
 
     start: int
     end: int

@@ -39,7 +39,7 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
 
 
 def read_resource(call: Call, uri: str) -> ResourceContents:
-    """What a URI holds.
+    """The content of a URI.
 
     Raises:
         NotFoundError: kind "resource": there is no such resource.
@@ -56,7 +56,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
 
 
 def source_of(call: Call, uri: str) -> ResourceSource | None:
-    """What a URI's resource is made of."""
+    """The source of a URI's resource."""
     try:
         match _parts(uri):
             case [name, "changes"]:

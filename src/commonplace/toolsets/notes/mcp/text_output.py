@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from commonplace.domain.json import Json
 
 CHARACTERS_PER_TOKEN = 4
-"""What a token is counted as."""
+"""Characters that count as one token."""
 MAX_ANSWER_TOKENS = 50_000
 """Tokens of one answer at the most, whatever the caller allows: clients refuse messages of megabytes."""
 TRAILER = 56

@@ -1,4 +1,4 @@
-"""What the tools of `notes` that write say they did."""
+"""Answers of the tools of `notes` that write."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_COMPARED_LINES = 250_000
 
 
 def result_lines(call: Call, collection: Collection, results: Sequence[StepResult]) -> list[str]:
-    """What each step did, what it did to links of other pages, and pages that say nearly the same as new ones."""
+    """The result of each step, its effect on links of other pages, and near-duplicates of new pages."""
     lines = [_done(call, collection, one) for one in results]
     for one in results:
         lines += _link_lines(call, collection, one)
@@ -31,7 +31,7 @@ def result_lines(call: Call, collection: Collection, results: Sequence[StepResul
 
 
 def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: MovePlan) -> list[str]:
-    """What a move would do."""
+    """The plan of a move."""
     name = partial(shown_path, call.services.collections, collection)
     moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves]
     others = [name(one) for one in plan.others if one not in plan.pinned]
@@ -49,7 +49,7 @@ def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: Move
 
 
 def foreign_links_lost(call: Call, collection: Collection, deleted: Sequence[tuple[Address, Address]]) -> list[str]:
-    """What will lead nowhere in other folders once pages are deleted; to be looked at before.
+    """Links in other folders that a deletion will break; to be collected before it.
 
     Args:
         call: The call.

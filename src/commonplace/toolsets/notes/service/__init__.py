@@ -1,1 +1,1 @@
-"""What the tools of `notes` do, on the services of the core."""
+"""Services for the tools of `notes`, on the services of the core."""

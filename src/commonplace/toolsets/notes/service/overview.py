@@ -1,4 +1,4 @@
-"""What is in a folder of pages, for who has never seen it."""
+"""An overview of a folder of pages, for readers who do not know it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_READ_PAGES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class FindingCount:
-    """How often a rule found something."""
+    """Number of findings of a rule."""
 
     rule: str
     count: int
@@ -41,7 +41,7 @@ class FindingCount:
 
 @dataclass(frozen=True, slots=True)
 class FolderOverview:
-    """What one folder holds; each list the most important first."""
+    """The content of one folder; each list the most important first."""
 
     name: str
     counts: Counts
@@ -58,12 +58,12 @@ class FolderOverview:
     naming: str
     linking: str
     findings: Sequence[FindingCount]
-    """Of all that `check` finds, up to `MAX_READ_PAGES`; above that of what the index shows. The gravest first."""
+    """Findings of `check` for up to `MAX_READ_PAGES` pages; above that, those of the index. Most severe first."""
     read_only: str
 
 
 def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
-    """What a collection, or the part of it below a path prefix, holds."""
+    """The overview of a collection, or of the part below a path prefix."""
     records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix))))
     within = {record.address for record in records}
     graph = link_graph(collection)

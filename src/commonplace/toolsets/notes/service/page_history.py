@@ -1,4 +1,4 @@
-"""What changed, by whom and when; and what was deleted."""
+"""Changes with author and time, and deleted pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeFilter:
-    """Which commits are meant; each given part must hold."""
+    """The filter for commits; each given part must hold."""
 
     address: Address | None = None
     prefix: str = ""

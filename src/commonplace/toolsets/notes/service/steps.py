@@ -28,7 +28,7 @@ from commonplace.services.writes.requests import WriteRequest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
 
 MOVE_FIRST = "Move first, and once, then write or edit under the new path."
-"""What to do about a step that moves what an earlier one writes."""
+"""Hint for a step that moves a page which an earlier step writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,11 @@ Step: TypeAlias = WriteStep | EditStep | MoveStep | DeleteStep
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What one step did."""
+    """The result of one step."""
 
     step: Step
     address: Address
-    """Of the page, after the step."""
+    """Address of the page after the step."""
     before: bytes | None
     """None for a new page."""
     after: bytes | None
@@ -87,7 +87,7 @@ class StepResult:
     relinked: tuple[Address, ...] = ()
     """Pages whose links a move rewrote, by path."""
     pinned: tuple[Address, ...] = ()
-    """Those of them with links to other pages that the new names would have taken over."""
+    """Rewritten pages with links that the new names would have redirected."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to what a move moved now."""
     redirected: tuple[RedirectedLink, ...] = ()
@@ -95,7 +95,7 @@ class StepResult:
 
     @property
     def revision(self) -> str:
-        """Of the page after the step; "" when it was deleted."""
+        """Revision of the page after the step; "" if it was deleted."""
         return "" if self.after is None else revision_of(self.after)
 
     @property
@@ -106,7 +106,7 @@ class StepResult:
 
 @dataclass(frozen=True, slots=True)
 class StepsReceipt:
-    """What the steps left."""
+    """The results of all steps."""
 
     results: tuple[StepResult, ...]
     commit: str

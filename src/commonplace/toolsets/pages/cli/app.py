@@ -26,7 +26,7 @@ from commonplace.toolsets.pages.cli.failures import EXIT_CODES, GENERAL, INTERRU
 from commonplace.toolsets.pages.rules.space import key_digest
 
 _NO_NAME = re.compile(r"[^a-z0-9_-]+")
-"""What a server's name may not hold in every client."""
+"""Characters that some client does not allow in a server's name."""
 
 SUMMARY = """Search a Confluence space that was synced to Markdown, and serve it to an AI assistant."""
 NOT_THERE = "is not there yet: this version searches and serves spaces that are already synced"

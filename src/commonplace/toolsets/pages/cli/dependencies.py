@@ -1,4 +1,4 @@
-"""What the composition root lends to `cn`, and what its commands share."""
+"""Functions of the composition root that `cn` uses, and state shared by its commands."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class SpaceHandle(Protocol):
 
     @property
     def services(self) -> Services:
-        """What can be done with it."""
+        """The services of the space."""
         ...
 
     @property
     def space(self) -> Callable[[], Space]:
-        """What its space file says now."""
+        """The current content of its space file."""
         ...
 
     @property
     def engine(self) -> PageEngine:
-        """What searches it."""
+        """The search engine of the space."""
         ...
 
     def sync(self) -> None:
@@ -50,7 +50,7 @@ class SpaceHandle(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CnDependencies:
-    """What the composition root lends."""
+    """Functions of the composition root."""
 
     open: Callable[[Settings], SpaceHandle]
     serve: Callable[[Settings, MessageSink], None]

@@ -1,4 +1,4 @@
-"""What `cn` ends with: one line on standard error and one of its own exit codes."""
+"""Failures of `cn`: one line on standard error, and an exit code of its own."""
 
 from __future__ import annotations
 

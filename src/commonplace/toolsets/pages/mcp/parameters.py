@@ -1,4 +1,4 @@
-"""What the tools of the `pages` toolset take."""
+"""Parameters of the tools of the `pages` toolset."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SearchPages(Parameters):
     """Parameters of `search`."""
 
     query: Annotated[str, Field(description="Words to search for; may be empty with a filter or a sort.")]
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_LIMIT, description="At most so many pages.")] = 10
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE_LIMIT, description="Maximum number of pages.")] = 10
     labels: Annotated[list[str] | None, Field(description="With at least one of these labels.")] = None
     author: Annotated[str | None, Field(description="Author's e-mail address or whole name.")] = None
     created_after: Annotated[DayText | None, Field(description="Created this day (2024-05-31) or later.")] = None

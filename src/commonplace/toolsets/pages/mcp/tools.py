@@ -1,4 +1,4 @@
-"""What the tools of the `pages` toolset do: call a service and show what it returns."""
+"""Tools of the `pages` toolset: each calls a service and formats its result."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def read_page(call: Call, arguments: ReadPage) -> ToolResult:
 
 
 def show_error(error: KnowledgeError) -> str:
-    """What was wrong, in the contract's three forms."""
+    """The error, in the contract's three forms."""
     if error.code in _CALLERS_FAULT:
         return f"Invalid params: {str(error).replace('Invalid argument ', '').removesuffix('.')}"
     if error.code is Code.NOT_FOUND and error.kind == "page":

@@ -94,7 +94,7 @@ class PageAnswer:
     hits: tuple[PageHit, ...] = ()
     total: int = 0
     notice: str = ""
-    """What was asked and could not be answered, in a sentence; "" if all was."""
+    """A sentence about parts of the search that could not be answered; "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True)

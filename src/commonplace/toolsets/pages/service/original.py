@@ -54,7 +54,7 @@ class OriginalPage:
     space: Space
     page: Page
     url: str
-    """Of the page where it is edited; "" if the document names none that a browser can open."""
+    """URL at which the page is edited; "" if the document has none that a browser can open."""
 
 
 def original_page(collection: Collection, record: Record) -> OriginalPage | None:

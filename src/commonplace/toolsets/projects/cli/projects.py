@@ -32,7 +32,7 @@ ProjectsAction = Literal["list", "show", "import", "status", "sync"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectOptions:
-    """Which project, and how."""
+    """The project, and options for its output."""
 
     project: Annotated[str, typer.Option("--project", metavar="ID", help="The project; for show and import.")] = ""
     force: Annotated[bool, typer.Option("--force", help="Replace instructions that are there already.")] = False

@@ -110,7 +110,7 @@ def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[Pro
 
 
 def with_subsections(titles: Sequence[str]) -> str:
-    """What the message of an edit says of the subsections that went with it; "" for none."""
+    """The part of an edit's message about subsections that it removed; "" for none."""
     if not titles:
         return ""
     named = ", ".join(f"'{title}'" for title in titles[:MAX_NAMED])

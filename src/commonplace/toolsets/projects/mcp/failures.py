@@ -108,7 +108,7 @@ def in_words(name: str) -> str:
 
 
 def subjects(arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """What a call is about, as far as it says so in the right types."""
+    """The subject of a call, from the arguments of the right types."""
     found: dict[str, Json] = {}
     for name in SUBJECTS:
         value = arguments.get(name)

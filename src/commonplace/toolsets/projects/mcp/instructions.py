@@ -73,7 +73,7 @@ def list_projects(projects: ProjectStore, arguments: parameters.ListProjects) ->
 
 
 def get_server_info(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
-    """Who serves, and from where."""
+    """The server's name and folder."""
     return {"name": SERVER_NAME, "version": __version__, "storage_path": projects.path, "description": DESCRIPTION}
 
 

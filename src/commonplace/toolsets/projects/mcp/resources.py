@@ -29,7 +29,7 @@ def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resour
 
 
 def read_resource(call: Call, uri: str) -> ResourceContents:
-    """What a URI holds.
+    """The content of a URI.
 
     Raises:
         NotFoundError: there is nothing.

@@ -17,7 +17,7 @@ REMOTE, BRANCH = "origin", "main"
 """The remote and its branch that a store is pushed to."""
 TRACKING = f"refs/remotes/{REMOTE}/{BRANCH}"
 SYNCED = "refs/commonplace/synced"
-"""What the remote had when both were last in step; unlike the tracking branch, no other program moves it."""
+"""Commit of the remote at the last synchronization; unlike the tracking branch, no other program moves it."""
 _MARK = "refs/commonplace/branch"
 
 

@@ -273,7 +273,7 @@ def _require_titles(text: str) -> None:
 
 
 def _parted(text: str, level: int) -> tuple[str, str]:
-    """What of a text belongs to a chapter of this level, and the chapters of this level or above that follow in it."""
+    """The part of a text that belongs to a chapter of this level, and the chapters of this level or above after it."""
     first = next((chapter.section.start for chapter in _chapters_in(text) if chapter.section.level <= level), None)
     raw = text.encode()
     return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())

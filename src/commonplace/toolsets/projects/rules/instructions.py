@@ -114,7 +114,7 @@ def check_reference(position: Position, reference: str, name: str) -> None:
 
 
 def _parted(text: str, level: int) -> tuple[str, str]:
-    """What of a text belongs to a section of this level, and the sections of this level or above that follow in it."""
+    """The part of a text that belongs to a section of this level, and the sections of this level or above after it."""
     first = next((section.start for section in _parsed(text).sections if 0 < section.level <= level), None)
     raw = text.encode()
     return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())

@@ -25,7 +25,7 @@ class Todo:
     about: TodoInfo
     tasks: tuple[Task, ...]
     notice: str = ""
-    """What a caller must know who was shown another list of this number before; "" if there was none."""
+    """A notice for callers who were shown another list of this number before; "" if there was none."""
 
     @property
     def done(self) -> int:

@@ -13,4 +13,4 @@ PROJECT_PAGES = ToolsetPages(
     menu=(("Projects", "/projects"),),
     card=card,
 )
-"""What a server of projects shows."""
+"""The pages of a server of projects."""

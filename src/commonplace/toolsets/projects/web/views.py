@@ -25,7 +25,7 @@ from commonplace.toolsets.projects.service import PROJECTS_KEY, instructions, kn
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 PROJECTS = "/projects/"
-"""What the URL of a project begins with."""
+"""Prefix of the URL of a project."""
 MAX_NUMBER = 9
 """Digits of the number of a to-do list."""
 MAX_ON_CARD = 12
@@ -141,7 +141,7 @@ def _text(store: ProjectStore, project_id: str, whole: str = "") -> TextRenderer
 
 
 def card(request: PageRequest) -> HomeCard | None:
-    """What the home page says of the projects."""
+    """The list of projects on the home page."""
     found = overview.list_projects(request.services.of(PROJECTS_KEY))
     newest = sorted(found, key=lambda one: one.updated, reverse=True)[:MAX_ON_CARD]
     rows = tuple(CardRow(one.id, project_url(one.id), amount(one.documents, "document")) for one in newest)

@@ -1,4 +1,4 @@
-"""What an assistant is told when a call fails: one line that says why, further lines that help."""
+"""Texts of failures: one line with the reason, further lines that help."""
 
 from __future__ import annotations
 

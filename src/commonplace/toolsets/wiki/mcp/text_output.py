@@ -83,7 +83,7 @@ def chunks_text(query: str, found: NoteChunks) -> str:
 
 
 def links_text(links: NoteLinks) -> str:
-    """What a note links to and what links to it."""
+    """The links of a note, in both directions."""
     lines = [f"Links for {links.path}:", ""]
     for label, paths in (("Links to", links.links_to), ("Linked from", links.linked_from)):
         lines.append(f"{label} ({len(paths)}):")

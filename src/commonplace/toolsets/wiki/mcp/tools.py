@@ -1,4 +1,4 @@
-"""What each tool of the `wiki` toolset does: one call of the wiki, and one text."""
+"""One function per tool of the `wiki` toolset: one call of the wiki, and one text."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def delete_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
 
 
 def _memory(call: Call) -> SessionMemory:
-    """What the client was given of notes: by its session, else its key, else the process, as the contract says."""
+    """Notes that were shown to the client: by its session, else its key, else the process, as the contract says."""
     return call.services.sessions.of(f"wiki {call.client}")
 
 

@@ -1,4 +1,4 @@
-"""What each endpoint does: one call of the wiki, and one answer."""
+"""One function per endpoint: one call of the wiki, and one answer."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def page_history(request: RestRequest) -> RestResponse:
 
 
 def page_diff(request: RestRequest) -> RestResponse:
-    """What differs between two revisions of a page."""
+    """The differences between two revisions of a page."""
     query = cast("models.DiffParameters", request.query)
     found = request.services.of(WIKI_KEY).versions.diff(request.path, query.old, query.new)
     return RestResponse(models.Differences(path=found.path, old=query.old, new=query.new, diff=found.diff))

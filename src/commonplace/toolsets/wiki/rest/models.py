@@ -1,4 +1,4 @@
-"""What requests and answers look like: checked on the way in, written out in the OpenAPI document."""
+"""Models of requests, which are validated, and of answers, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _whole(value: object) -> object:
 
 
 class MomentParameters(QueryParameters):
-    """Of reads that can be of the past."""
+    """Parameters of reads that can be of the past."""
 
     at: Annotated[
         str, Field(max_length=200, description="As it was: a day, 'yesterday', a commit, a tag, or 'before' with any")
@@ -51,7 +51,7 @@ class MomentParameters(QueryParameters):
 
 
 class ListParameters(MomentParameters):
-    """Of GET /pages."""
+    """Parameters of GET /pages."""
 
     prefix: Annotated[str, Field(description="Beginning of the path, without regard to case")] = ""
     category: Annotated[str, Field(description="The whole value, without regard to case")] = ""
@@ -64,26 +64,26 @@ class ListParameters(MomentParameters):
 
 
 class RevisionParameters(MomentParameters):
-    """Of GET /pages/{path}."""
+    """Parameters of GET /pages/{path}."""
 
     revision: MaybeRevision = ""
 
 
 class DiffParameters(QueryParameters):
-    """Of GET /pages/{path}/diff."""
+    """Parameters of GET /pages/{path}/diff."""
 
     old: Annotated[RevisionField, Field(alias="from")]
     new: Annotated[MaybeRevision, Field(alias="to")] = ""
 
 
 class HistoryParameters(QueryParameters):
-    """Of GET /pages/{path}/history."""
+    """Parameters of GET /pages/{path}/history."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 10
 
 
 class SearchParameters(MomentParameters):
-    """Of GET /search."""
+    """Parameters of GET /search."""
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, json_schema_extra=WORDS)]
     limit: Annotated[int, Field(ge=1, le=MAX_SEARCH)] = 20
@@ -91,7 +91,7 @@ class SearchParameters(MomentParameters):
 
 
 class SemanticSearchParameters(QueryParameters):
-    """Of GET /semantic-search."""
+    """Parameters of GET /semantic-search."""
 
     q: Annotated[str, Field(min_length=1, max_length=MAX_QUERY, json_schema_extra=WORDS)]
     n: Annotated[int, Field(ge=1, le=50)] = 5
@@ -99,7 +99,7 @@ class SemanticSearchParameters(QueryParameters):
 
 
 class ChangelogParameters(QueryParameters):
-    """Of GET /changelog."""
+    """Parameters of GET /changelog."""
 
     limit: Annotated[int, Field(ge=1, le=1000)] = 50
 
@@ -238,7 +238,7 @@ class Renamed(BaseModel):
 
 
 class Differences(BaseModel):
-    """What differs between two revisions of a page."""
+    """The differences between two revisions of a page."""
 
     path: str
     old: Annotated[str, Field(serialization_alias="from")]

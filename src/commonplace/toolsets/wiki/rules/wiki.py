@@ -111,7 +111,7 @@ class NoteHits:
     hits: tuple[NoteHit, ...]
     total: int
     notice: str = ""
-    """What was asked and could not be answered, in a sentence; "" if all was."""
+    """A sentence about parts of the search that could not be answered; "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class NoteNode:
     """A note in the graph of links, or one that links name and that does not exist."""
 
     path: str
-    """Of a note that does not exist, as the first link writes it."""
+    """Name of a note that does not exist, as the first link writes it."""
     exists: bool = True
 
 

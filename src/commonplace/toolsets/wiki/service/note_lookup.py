@@ -1,4 +1,4 @@
-"""Which note a path means, and which revision it is at."""
+"""Finds the note that a path names, and its revision."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from commonplace.toolsets.wiki.rules.text_values import note_name
 from commonplace.toolsets.wiki.rules.wiki import NoteCommit
 
 MAX_READ_ATTEMPTS = 3
-"""How often a note is read again when a commit came in between."""
+"""Maximum number of reads of a note if commits land meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class NoteState:
 
     raw: bytes
     revision: str
-    """Of the wiki: the last commit that touched the note, else the blob."""
+    """The wiki's revision: the last commit that touched the note, else the blob."""
     commit: Commit | None
     """The last commit that touched the note, whether or not it holds these bytes."""
     is_reproducible: bool = False

@@ -17,7 +17,7 @@ from commonplace.toolsets.wiki.service.notes import DEFAULT_OPTIONS, LocalNotes
 
 @dataclass(frozen=True, slots=True)
 class WikiState:
-    """What a wiki is asked for: as it is, or as it was."""
+    """The reads of a wiki, at present or at an earlier moment."""
 
     notes: Notes
     queries: NoteQueries

@@ -24,7 +24,7 @@ from commonplace.toolsets.pages.engines.meilisearch.page_documents import (
 from commonplace.toolsets.pages.rules.space import Space
 
 MIN_VERSION = (1, 0)
-"""The first version of the server that has everything that is asked of it."""
+"""The oldest version of the server that has every function used here."""
 UNUSABLE_CODES = frozenset({"invalid_search_filter", "invalid_search_sort"})
 """Codes of the server's errors for attributes that an index cannot filter or sort by."""
 
@@ -95,7 +95,7 @@ def no_index(space: Space) -> NotFoundError:
 
 
 def other_documents(client: MeilisearchClient, space: Space) -> str:
-    """What an index without a page of the space has instead, as a clause."""
+    """A clause about the content of an index without a page of the space."""
     try:
         count = whole_number(client.call("GET", index_path(space.index_name, "stats")).get("numberOfDocuments"))
     except KnowledgeError:  # a key that only searches
