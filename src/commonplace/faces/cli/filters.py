@@ -55,9 +55,9 @@ class FilterOptions:
 class PagingOptions:
     """The range of a long answer."""
 
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="Maximum number of results.")] = (
-        20
-    )
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="Maximum number of results.")
+    ] = 20
     offset: Annotated[
         int, typer.Option("--offset", min=0, metavar="N", help="Number of results to skip.", show_default=False)
     ] = 0

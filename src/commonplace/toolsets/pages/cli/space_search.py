@@ -58,7 +58,9 @@ class SearchOptions:
         list[str], typer.Option("--labels", metavar="L", help="With this label; repeated: with any of them.")
     ] = field(default_factory=list[str])
     author: Annotated[str | None, typer.Option("--author", metavar="A", help="E-mail address or whole name.")] = None
-    limit: Annotated[int, typer.Option("--limit", min=1, max=MAX_PAGE_LIMIT, metavar="N", help="Maximum number of pages.")] = 10
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=MAX_PAGE_LIMIT, metavar="N", help="Maximum number of pages.")
+    ] = 10
     created_after: Annotated[str | None, typer.Option(metavar=_DAY, help="Created this day or later.")] = None
     created_before: Annotated[str | None, typer.Option(metavar=_DAY, help="Created this day or earlier.")] = None
     updated_after: Annotated[str | None, typer.Option(metavar=_DAY, help="Updated this day or later.")] = None
