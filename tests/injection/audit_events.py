@@ -32,7 +32,8 @@ def before(
     """A block in which something happens before calls; what it raises, the call raises.
 
     Args:
-        event: The audit event: `open`, `os.link`, `os.rename`, `os.remove`, `os.mkdir`, `os.scandir`.
+        event: The audit event: `open`, `os.link`, `os.rename`, `os.remove`, `os.mkdir`, `os.scandir`; of a flush
+            `commonplace.flush`, `commonplace.fsync`, `commonplace.syncfs`, `commonplace.write_out`.
         matches: Whether a call with these arguments is meant.
         act: What happens. Calls that it makes itself are not looked at.
 

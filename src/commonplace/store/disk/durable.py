@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
+import sys
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,10 @@ _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
 
 MIN_TOGETHER = 3
 """Number of files or folders from which a common flush is tried; fewer are flushed one by one."""
+
+
+METHOD: FlushMethod | None = None
+"""The method for every file system; None: the one that fits each."""
 
 
 class FlushError(OSError):
@@ -72,6 +77,7 @@ class Unsynced:
         Raises:
             FlushError: the disk failed.
         """
+        sys.audit("commonplace.flush", len(self._descriptors))
         with _flushing():
             for descriptors in _by_device(self._descriptors):
                 _sync_files(descriptors)
@@ -154,13 +160,13 @@ def _sync_names(descriptors: Sequence[int]) -> None:
 
 
 def _is_ordered(descriptor: int) -> bool:
-    return method_of(os.fstat(descriptor).st_dev) is FlushMethod.ORDERED
+    return (METHOD or method_of(os.fstat(descriptor).st_dev)) is FlushMethod.ORDERED
 
 
 def _method(descriptors: Sequence[int]) -> FlushMethod:
     if len(descriptors) < MIN_TOGETHER:
         return FlushMethod.EACH
-    method = method_of(os.fstat(descriptors[0]).st_dev)
+    method = METHOD or method_of(os.fstat(descriptors[0]).st_dev)
     return FlushMethod.EACH if method is FlushMethod.WHOLE and not is_whole_quicker(len(descriptors)) else method
 
 
@@ -199,6 +205,7 @@ def _start_writing(descriptor: int) -> None:
 
 
 def _sync(descriptor: int) -> None:
+    sys.audit("commonplace.fsync", descriptor)
     if _FULL_SYNC is not None:
         fcntl.fcntl(descriptor, _FULL_SYNC)
     else:

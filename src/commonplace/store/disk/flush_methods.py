@@ -13,6 +13,7 @@ import errno
 import os
 import platform
 import re
+import sys
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
@@ -93,6 +94,7 @@ def write_out(descriptor: int) -> None:
     Raises:
         OSError: the data cannot be written.
     """
+    sys.audit("commonplace.write_out", descriptor)
     if _LIBRARY.sync_file_range(descriptor, ctypes.c_int64(0), ctypes.c_int64(0), _WRITE_OUT) == 0:
         return
     if (number := ctypes.get_errno()) not in _UNSUPPORTED:
@@ -106,6 +108,7 @@ def flush_whole(descriptor: int) -> None:
     Raises:
         OSError: something of it cannot be written.
     """
+    sys.audit("commonplace.syncfs", descriptor)
     if _LIBRARY.syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))

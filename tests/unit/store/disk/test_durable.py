@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from commonplace.store.disk import durable
+from commonplace.store.disk import durable, flush_methods
 from commonplace.store.disk.durable import MAX_OPEN, FlushError, Unsynced, sync_folders, write_all
 from commonplace.store.disk.flush_methods import FlushMethod
+from injection.audit_events import before, raising
 from support import open_files
 
 
@@ -106,20 +108,32 @@ def test_folders_that_are_missing_are_passed_over_and_files_are_no_folders(tmp_p
 
 
 class Flushes:
-    """What is flushed, with a method for all file systems."""
+    """The calls that reach the disk, by the names of their files."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, method: FlushMethod) -> None:
+    def __init__(self) -> None:
         self.synced: list[str] = []
-        self.whole = 0
+        self.whole: list[str] = []
         self.written: list[str] = []
-        patch.setattr(durable, "method_of", lambda _: method)
-        patch.setattr(durable, "is_whole_quicker", lambda _: True)
-        patch.setattr(durable, "_sync", lambda one: self.synced.append(name_of(one)))
-        patch.setattr(durable, "write_out", lambda one: self.written.append(name_of(one)))
-        patch.setattr(durable, "flush_whole", lambda _: self.flush_whole())
 
-    def flush_whole(self) -> None:
-        self.whole += 1
+
+@pytest.fixture
+def flushes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Flushes]:
+    monkeypatch.setattr(flush_methods, "DIRTY_KIB", 2**40)
+    found = Flushes()
+    with (
+        before("commonplace.fsync", noting(found.synced)),
+        before("commonplace.syncfs", noting(found.whole)),
+        before("commonplace.write_out", noting(found.written)),
+    ):
+        yield found
+
+
+def noting(names: list[str]) -> Callable[[tuple[object, ...]], bool]:
+    def noted(arguments: tuple[object, ...]) -> bool:
+        names.append(name_of(int(str(arguments[0]))))
+        return True
+
+    return noted
 
 
 def name_of(descriptor: int) -> str:
@@ -131,15 +145,15 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the 
 
 @needs_proc
 def test_files_of_a_journaling_file_system_are_written_out_and_the_last_one_is_flushed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flushes: Flushes
 ) -> None:
-    flushes = Flushes(monkeypatch, FlushMethod.ORDERED)
+    monkeypatch.setattr(durable, "METHOD", FlushMethod.ORDERED)
     with Unsynced() as unsynced:
         for name in "abcd":
             unsynced.create(tmp_path / name, b"x")
         before = (tmp_path / "d").stat()
         unsynced.sync()
-    assert (flushes.written, flushes.synced, flushes.whole) == (list("abcd"), ["d"], 0)
+    assert (flushes.written, flushes.synced, flushes.whole) == (list("abcd"), ["d"], [])
     after = (tmp_path / "d").stat()
     assert after.st_ctime_ns >= before.st_ctime_ns
     assert (after.st_mtime_ns, after.st_mode) == (before.st_mtime_ns, before.st_mode)
@@ -147,9 +161,9 @@ def test_files_of_a_journaling_file_system_are_written_out_and_the_last_one_is_f
 
 @needs_proc
 def test_of_folders_of_a_journaling_file_system_the_one_that_changed_last_is_flushed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flushes: Flushes
 ) -> None:
-    flushes = Flushes(monkeypatch, FlushMethod.ORDERED)
+    monkeypatch.setattr(durable, "METHOD", FlushMethod.ORDERED)
     for name in "abcd":
         (tmp_path / name).mkdir()
     sync_folders([tmp_path / name for name in "cabdac"], unless_ordered=True)
@@ -161,9 +175,9 @@ def test_of_folders_of_a_journaling_file_system_the_one_that_changed_last_is_flu
 @needs_proc
 @pytest.mark.parametrize(("method", "synced", "whole"), [("WHOLE", 0, 2), ("EACH", 8, 0)])
 def test_elsewhere_the_whole_is_flushed_or_each_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, synced: int, whole: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flushes: Flushes, method: str, synced: int, whole: int
 ) -> None:
-    flushes = Flushes(monkeypatch, FlushMethod[method])
+    monkeypatch.setattr(durable, "METHOD", FlushMethod[method])
     for name in "abcd":
         (tmp_path / name).mkdir()
     with Unsynced() as unsynced:
@@ -171,12 +185,14 @@ def test_elsewhere_the_whole_is_flushed_or_each_file(
             unsynced.create(tmp_path / f"{name}.md", b"x")
         unsynced.sync()
     sync_folders((tmp_path / name for name in "abcd"), unless_ordered=True)
-    assert (len(flushes.synced), flushes.whole) == (synced, whole)
+    assert (len(flushes.synced), len(flushes.whole)) == (synced, whole)
 
 
 @needs_proc
-def test_one_or_two_files_are_flushed_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flushes = Flushes(monkeypatch, FlushMethod.WHOLE)
+def test_one_or_two_files_are_flushed_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flushes: Flushes
+) -> None:
+    monkeypatch.setattr(durable, "METHOD", FlushMethod.WHOLE)
     with Unsynced() as unsynced:
         unsynced.create(tmp_path / "a", b"x")
         unsynced.create(tmp_path / "b", b"x")
@@ -185,12 +201,9 @@ def test_one_or_two_files_are_flushed_by_themselves(tmp_path: Path, monkeypatch:
     assert flushes.synced == ["a", "b", tmp_path.name]
 
 
-def test_a_flush_that_fails_is_told_from_other_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(_: int) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
-
-    monkeypatch.setattr(durable, "_sync", failing)
-    with pytest.raises(FlushError) as caught:
+def test_a_flush_that_fails_is_told_from_other_errors(tmp_path: Path) -> None:
+    failure = raising(OSError(errno.EIO, os.strerror(errno.EIO)))
+    with before("commonplace.fsync", lambda _: True, failure), pytest.raises(FlushError) as caught:
         sync_folders([tmp_path])
     assert (caught.value.errno, caught.value.strerror) == (errno.EIO, os.strerror(errno.EIO))
     with pytest.raises(NotADirectoryError):

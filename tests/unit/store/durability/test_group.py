@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,8 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError, KnowledgeError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.store import open_store, writer_lock
-from commonplace.store.disk import durable
-from commonplace.store.disk.durable import Unsynced
 from commonplace.store.writer_lock import WriterLock
+from injection.audit_events import before, once, raising
 from support import GitRepo, MakeRepo, eventually
 
 
@@ -25,17 +25,10 @@ def repo(git_repo: MakeRepo) -> GitRepo:
 
 
 @pytest.fixture
-def flushes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of files of each common flush."""
-    found: list[int] = []
-    sync = Unsynced.sync
-
-    def counted(unsynced: Unsynced) -> None:
-        found.append(len(unsynced._descriptors))
-        sync(unsynced)
-
-    monkeypatch.setattr(Unsynced, "sync", counted)
-    return found
+def flushes() -> Iterator[list[tuple[object, ...]]]:
+    """The common flushes of files, with the number of files of each."""
+    with before("commonplace.flush", lambda _: True) as found:
+        yield found
 
 
 class Writers:
@@ -74,15 +67,9 @@ def putting(path: str, content: bytes) -> tuple[str, Callable[[Store], str]]:
     return path, lambda store: write(store, path, content)
 
 
-def before_flush(patch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Do something before the first flush of files, when every write has been evaluated."""
-    sync, acts = Unsynced.sync, iter([act])
-
-    def overtaken(unsynced: Unsynced) -> None:
-        next(acts, lambda: None)()
-        sync(unsynced)
-
-    patch.setattr(Unsynced, "sync", overtaken)
+def before_flush(act: Callable[[], object]) -> AbstractContextManager[object]:
+    """A block in which something happens before the first flush of files, when every write has been evaluated."""
+    return before("commonplace.flush", lambda _: True, once(act))
 
 
 def assert_sound(repo: GitRepo) -> None:
@@ -95,7 +82,7 @@ def assert_sound(repo: GitRepo) -> None:
 
 
 def test_writers_that_wait_for_each_other_share_a_flush_and_each_has_its_own_commit(
-    repo: GitRepo, writers: Writers, flushes: list[int]
+    repo: GitRepo, writers: Writers, flushes: list[tuple[object, ...]]
 ) -> None:
     paths = [f"in/new-{number}.md" for number in range(6)]
     writers.run([putting(path, f"# {path}\n".encode()) for path in paths])
@@ -127,10 +114,10 @@ def test_writers_of_the_same_page_see_each_other(repo: GitRepo, writers: Writers
 
 
 def test_a_writer_whose_file_another_program_changed_does_not_take_the_others_along(
-    repo: GitRepo, writers: Writers, monkeypatch: pytest.MonkeyPatch
+    repo: GitRepo, writers: Writers
 ) -> None:
-    before_flush(monkeypatch, lambda: repo.write("b.md", "# by somebody else\n"))
-    writers.run([putting(path, b"x") for path in ("a.md", "b.md", "in/new.md")])
+    with before_flush(lambda: repo.write("b.md", "# by somebody else\n")):
+        writers.run([putting(path, b"x") for path in ("a.md", "b.md", "in/new.md")])
     assert isinstance(writers.errors.pop("b.md"), ConflictError)
     assert not writers.errors
     assert sorted(repo.git("log", "--format=%H").split()[:-1]) == sorted(writers.commits.values())
@@ -160,16 +147,13 @@ def test_a_transaction_that_fails_while_others_wait_leaves_them_to_the_next(repo
     assert_sound(repo)
 
 
-def test_a_flush_that_fails_fails_all_and_nothing_is_changed(
-    repo: GitRepo, writers: Writers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(_: int) -> None:
-        raise OSError(5, "Input/output error")
-
-    for name in ("_sync", "flush_whole", "write_out"):
-        monkeypatch.setattr(durable, name, failing)
-    writers.run([putting(path, b"x") for path in ("a.md", "new.md", "b.md")])
-    monkeypatch.undo()
+def test_a_flush_that_fails_fails_all_and_nothing_is_changed(repo: GitRepo, writers: Writers) -> None:
+    failure = raising(OSError(5, "Input/output error"))
+    calls = ("commonplace.fsync", "commonplace.syncfs", "commonplace.write_out")
+    with ExitStack() as failing:
+        for call in calls:
+            failing.enter_context(before(call, lambda _: True, failure))
+        writers.run([putting(path, b"x") for path in ("a.md", "new.md", "b.md")])
     assert sorted(writers.errors) == ["a.md", "b.md", "new.md"]
     assert all(
         isinstance(error, StorageError) and "Nothing was changed" in str(error) for error in writers.errors.values()
@@ -179,12 +163,10 @@ def test_a_flush_that_fails_fails_all_and_nothing_is_changed(
     assert_sound(repo)
 
 
-def test_commits_of_another_program_meanwhile_stay_below_those_of_the_group(
-    repo: GitRepo, writers: Writers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before_flush(monkeypatch, lambda: repo.git("commit", "--quiet", "--allow-empty", "--message=By Git"))
+def test_commits_of_another_program_meanwhile_stay_below_those_of_the_group(repo: GitRepo, writers: Writers) -> None:
     paths = ["a.md", "new.md", "in/new.md"]
-    writers.run([putting(path, b"x") for path in paths])
+    with before_flush(lambda: repo.git("commit", "--quiet", "--allow-empty", "--message=By Git")):
+        writers.run([putting(path, b"x") for path in paths])
     subjects = repo.git("log", "--reverse", "--format=%s").splitlines()
     assert subjects[1] == "By Git"
     assert sorted(repo.git("log", "--format=%H", "-3").split()) == sorted(writers.commits.values())
