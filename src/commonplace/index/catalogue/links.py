@@ -38,7 +38,7 @@ from commonplace.index.catalogue.document_rows import (
     names_of_record,
 )
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
-from commonplace.index.stored.link_rows import DocumentLinks, LinkSides, LinkTarget, link_from
+from commonplace.index.stored.link_rows import LinkColumns, LinkSides, LinkTarget, link_from
 
 ALL_LINKS = "*"
 """The key for all unresolved links: after a first sync it costs less than all keys one by one.
@@ -187,7 +187,7 @@ class LinkWriter:
         if self._first:
             mark_unresolved(connection, {ALL_LINKS})
 
-    def change(self, old: Record | None, new: DocumentColumns | None, links: DocumentLinks | None = None) -> None:
+    def change(self, old: Record | None, new: DocumentColumns | None, links: LinkColumns | None = None) -> None:
         """Record that a document was added (`old` None), removed (`new` None) or changed.
 
         Args:

@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.records import build_record
 from commonplace.index.catalogue.document_rows import DocumentColumns, columns_of
 from commonplace.index.fulltext.document_text import DocumentText, document_text
-from commonplace.index.stored.link_rows import DocumentLinks, links_of
+from commonplace.index.stored.link_rows import LinkColumns, links_of
 
 
 class FileToParse(NamedTuple):
@@ -28,7 +28,7 @@ class PreparedDocument(NamedTuple):
     """A parsed document, ready to be written."""
 
     columns: DocumentColumns
-    links: DocumentLinks
+    links: LinkColumns
     text: DocumentText
 
 
@@ -53,4 +53,4 @@ def to_plain(document: PreparedDocument) -> PlainDocument:
 def from_plain(plain: PlainDocument) -> PreparedDocument:
     """The inverse of `to_plain`."""
     columns, links, text = plain
-    return PreparedDocument(DocumentColumns._make(columns), DocumentLinks._make(links), DocumentText(*text))  # pyright: ignore[reportArgumentType] - what `to_plain` took apart
+    return PreparedDocument(DocumentColumns._make(columns), LinkColumns._make(links), DocumentText(*text))  # pyright: ignore[reportArgumentType] - what `to_plain` took apart

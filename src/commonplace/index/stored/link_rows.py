@@ -22,7 +22,7 @@ LinkSides = tuple[tuple[LinkTarget, str], ...]
 """The targets of a link's sides, the first one first, each with the stored link."""
 
 
-class DocumentLinks(NamedTuple):
+class LinkColumns(NamedTuple):
     """A document's names and links, as far as its bytes determine them; plain values only."""
 
     keys: tuple[str, ...]
@@ -30,9 +30,9 @@ class DocumentLinks(NamedTuple):
     rows: tuple[LinkSides, ...]
 
 
-def links_of(document: Document, named: NamedDocument) -> DocumentLinks:
+def links_of(document: Document, named: NamedDocument) -> LinkColumns:
     """The names and links of a parsed document."""
-    return DocumentLinks(tuple(sorted(name_keys(named))), tuple([_sides_of(link) for link in document.links]))
+    return LinkColumns(tuple(sorted(name_keys(named))), tuple([_sides_of(link) for link in document.links]))
 
 
 def _sides_of(link: Link) -> LinkSides:

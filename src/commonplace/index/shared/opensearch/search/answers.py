@@ -19,8 +19,8 @@ from commonplace.index.shared.opensearch.connection import Answer
 from commonplace.index.shared.opensearch.documents import HitSection, shown_section
 from commonplace.index.shared.opensearch.search.hybrid import FusedPages, Meaning, fuse_pages, pages_by_meaning
 from commonplace.index.shared.opensearch.search.pages import (
-    FoundPage,
-    FoundPages,
+    ClusterPage,
+    ClusterPages,
     FoundSections,
     found_pages,
     found_sections,
@@ -40,7 +40,7 @@ NEAREST = 100
 class _Ranked:
     """Pages in order."""
 
-    pages: Sequence[FoundPage]
+    pages: Sequence[ClusterPage]
     total: int
     sections: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict[str, Sequence[tuple[int, float]]])
     """Ordinals and scores of the best sections, by page."""
@@ -154,7 +154,7 @@ class BaseSearch:
         asked = [*meaning.searches(query.filter, count), *([titles] if expanded.has_terms else [])]
         answers = yield asked
         nearest = meaning.nearest(answers[:2])
-        named: Sequence[FoundPage] = self._found(answers[2]).pages if expanded.has_terms else ()
+        named: Sequence[ClusterPage] = self._found(answers[2]).pages if expanded.has_terms else ()
         far = [key for key in nearest.pages if nearest.is_far(key)]
         asked = [self._chosen(list(nearest.pages))]
         if far and expanded.has_terms:
@@ -194,7 +194,7 @@ class BaseSearch:
 
     def _pages(
         self, expanded: ExpandedQuery, query: SearchQuery, sort: list[dict[str, str]], offset: int, limit: int
-    ) -> Steps[FoundPages]:
+    ) -> Steps[ClusterPages]:
         (answer,) = yield [page_search(self._index, page_query(expanded, query.filter), sort, offset, limit)]
         return self._found(answer)
 
@@ -202,12 +202,12 @@ class BaseSearch:
         """The records of these pages."""
         return page_search(self._index, chosen_query(keys, []), [], 0, len(keys))
 
-    def _found(self, answer: Answer) -> FoundPages:
+    def _found(self, answer: Answer) -> ClusterPages:
         self._check(answer)
         return found_pages(answer)
 
     def _sections(
-        self, expanded: ExpandedQuery, pages: Sequence[FoundPage], count: int, *, shown: bool
+        self, expanded: ExpandedQuery, pages: Sequence[ClusterPage], count: int, *, shown: bool
     ) -> Steps[dict[str, list[tuple[int, float]]]]:
         """Ordinals and scores of the `count` best sections of each page, ties in order."""
         if not pages or count < 1 or not expanded.has_terms:
@@ -236,7 +236,7 @@ class BaseSearch:
         }
         texts = yield from self._shown([(key, ordinal) for key, found in chosen.items() for ordinal, _ in found])
 
-        def shown(page: FoundPage, ordinal: int, score: float) -> SectionHit:
+        def shown(page: ClusterPage, ordinal: int, score: float) -> SectionHit:
             section = texts.get((page.key, ordinal), _NO_SECTION)
             text = with_labels(section.text, partial(self._labels, page.record.address))
             return SectionHit(
@@ -269,7 +269,7 @@ class BaseSearch:
         return {section: shown_section(self._texts[section]) for section in sections if section in self._texts}
 
 
-def _reranked(pages: Sequence[FoundPage], seen: Mapping[str, Sequence[tuple[int, float]]]) -> Sequence[FoundPage]:
+def _reranked(pages: Sequence[ClusterPage], seen: Mapping[str, Sequence[tuple[int, float]]]) -> Sequence[ClusterPage]:
     """The pages with the first of them reranked by their best section."""
     window = [
         replace(page, score=page.score + SECTION_WEIGHT * seen[page.key][0][1]) if page.key in seen else page
@@ -278,12 +278,12 @@ def _reranked(pages: Sequence[FoundPage], seen: Mapping[str, Sequence[tuple[int,
     return [*sorted(window, key=lambda page: -page.score), *pages[MAX_RERANKED:]]
 
 
-def is_asked(page: FoundPage, title: str) -> bool:
+def is_asked(page: ClusterPage, title: str) -> bool:
     """Whether the title or an alias of a page is the query."""
     return bool(title) and is_title(title, (page.record.title, *page.record.aliases))
 
 
-def titled_first(pages: Sequence[FoundPage], title: str) -> list[FoundPage]:
+def titled_first(pages: Sequence[ClusterPage], title: str) -> list[ClusterPage]:
     """Pages best first, before them those whose title or alias is the query, with scores no other one exceeds."""
     best = max((page.score for page in pages), default=0.0)
     titled = {page.key: replace(page, score=best, titled=True) for page in pages if is_asked(page, title)}

@@ -16,7 +16,7 @@ from commonplace.domain.semantic.fusion import FLOOR, agreement, background, fus
 from commonplace.domain.similarity import Background, NearDocument, QuestionVector
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED
 from commonplace.index.shared.opensearch.connection import Answer
-from commonplace.index.shared.opensearch.search.pages import FoundPage
+from commonplace.index.shared.opensearch.search.pages import ClusterPage
 from commonplace.index.shared.opensearch.search.query_dsl import filter_clauses, left_out
 from commonplace.index.shared.opensearch.search.requests import Search
 
@@ -62,7 +62,7 @@ class NearPages:
         """Whether a page answers only if it has a word of the query."""
         return self.pages[key].similarity < FLOOR
 
-    def beyond(self, by_words: Sequence[FoundPage]) -> list[str]:
+    def beyond(self, by_words: Sequence[ClusterPage]) -> list[str]:
         """Those that take part in the fusion though they are not among the best by words."""
         known = {page.key for page in by_words[:MAX_FUSED]}
         least = max(FLOOR, self.ordinary.threshold)
@@ -74,7 +74,7 @@ class NearPages:
 class FusedPages:
     """Pages in fused order."""
 
-    pages: Sequence[FoundPage]
+    pages: Sequence[ClusterPage]
     nearest: Mapping[str, NearDocument]
     """The most similar chunk of each page, if known."""
     added: int
@@ -186,8 +186,8 @@ def _cosine(hit: Mapping[str, Any], *, by_graph: bool) -> float:
 
 def fuse_pages(
     query: SearchQuery,
-    by_words: Sequence[FoundPage],
-    further: Sequence[FoundPage],
+    by_words: Sequence[ClusterPage],
+    further: Sequence[ClusterPage],
     nearest: NearPages,
     known: Mapping[str, NearDocument],
 ) -> FusedPages:
@@ -213,7 +213,7 @@ def fuse_pages(
 
 
 def pages_by_meaning(
-    nearest: NearPages, records: Mapping[str, FoundPage], left_out: AbstractSet[str], titled: Sequence[FoundPage]
+    nearest: NearPages, records: Mapping[str, ClusterPage], left_out: AbstractSet[str], titled: Sequence[ClusterPage]
 ) -> FusedPages:
     """The most similar pages that exist, and those whose title is the query.
 

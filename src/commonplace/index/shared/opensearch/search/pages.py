@@ -17,7 +17,7 @@ from commonplace.index.shared.opensearch.search.requests import Search
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPage:
+class ClusterPage:
     """A page of the results."""
 
     key: str
@@ -30,10 +30,10 @@ class FoundPage:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPages:
+class ClusterPages:
     """Pages in order."""
 
-    pages: Sequence[FoundPage]
+    pages: Sequence[ClusterPage]
     total: int
 
 
@@ -59,10 +59,10 @@ def page_search(index: str, query: Mapping[str, Any], sort: list[dict[str, str]]
     return Search(index, {**body, "sort": sort, "track_scores": True} if sort else body)
 
 
-def found_pages(answer: Answer) -> FoundPages:
+def found_pages(answer: Answer) -> ClusterPages:
     """The pages of an answer."""
     pages = [
-        FoundPage(
+        ClusterPage(
             hit["_source"]["page"],
             float(hit["_score"] or 0.0),
             record_from_json(hit["_source"]["shown"]),
@@ -70,11 +70,11 @@ def found_pages(answer: Answer) -> FoundPages:
         )
         for hit in answer["hits"]["hits"]
     ]
-    return FoundPages(pages, int(answer["hits"]["total"]["value"]))
+    return ClusterPages(pages, int(answer["hits"]["total"]["value"]))
 
 
 def section_search(
-    index: str, expanded: ExpandedQuery, pages: Sequence[FoundPage], count: int, *, shown: bool
+    index: str, expanded: ExpandedQuery, pages: Sequence[ClusterPage], count: int, *, shown: bool
 ) -> Search:
     """The search for the best sections of pages.
 

@@ -17,11 +17,11 @@ from commonplace.index.shared.opensearch.search.hybrid import (
     fuse_pages,
     pages_by_meaning,
 )
-from commonplace.index.shared.opensearch.search.pages import FoundPage
+from commonplace.index.shared.opensearch.search.pages import ClusterPage
 
 
-def found(key: str, score: float) -> FoundPage:
-    return FoundPage(key, score, Record(address=Address(f"{key}.md"), id=key, title=key, type=""), 0)
+def found(key: str, score: float) -> ClusterPage:
+    return ClusterPage(key, score, Record(address=Address(f"{key}.md"), id=key, title=key, type=""), 0)
 
 
 def near(key: str, similarity: float) -> NearDocument:
