@@ -30,7 +30,7 @@ from commonplace.store.durability.recovery import recover
 from commonplace.store.git.commit_writer import MAX_TOGETHER, GitWriter
 from commonplace.store.git.commits import BranchUpdate, PlannedCommit
 from commonplace.store.git.staging.index_entries import is_locked
-from commonplace.store.writer_lock import WriterLock
+from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock
 
 LOOK_AGAIN_SECONDS = 5.0
 """Seconds between a reader's failed attempt to repair and the next one."""
@@ -79,7 +79,7 @@ class TransactionWriter:
         Raises:
             UnavailableError, StorageError, GitError: the lock cannot be acquired, or an earlier write not be repaired.
         """
-        with self.lock.joined(self._group.apply):
+        with self.lock.joined(self._group.apply, WAIT_SECONDS):
             if len(self._group) >= MAX_TOGETHER:
                 self._group.apply()
             if not self._group:

@@ -42,7 +42,7 @@ def test_the_version_is_told(shell: Shell) -> None:
 def test_the_help_begins_with_examples_and_lists_commands_and_exit_codes(shell: Shell) -> None:
     text = shell.ok("--help").text
     assert text.index("Examples:") < text.index("Options:") < text.index("Commands:")
-    listed = re.findall(r"^  ([a-z]+)  ", text[text.index("Commands:") :], re.MULTILINE)
+    listed = re.findall(r"^  ([a-z-]+)  ", text[text.index("Commands:") :], re.MULTILINE)
     assert tuple(listed) == COMMANDS
     flat = " ".join(text.split())
     assert all(f"{code} {meaning}" in flat for code, meaning in EXIT_CODES)

@@ -6,8 +6,8 @@ import fcntl
 import os
 import stat
 import sys
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -79,7 +79,7 @@ class Unsynced:
         """
         sys.audit("commonplace.flush", len(self._descriptors))
         with _flushing():
-            for descriptors in _by_device(self._descriptors):
+            for descriptors in _descriptors_by_device(self._descriptors):
                 _sync_files(descriptors)
 
     def _make_room(self) -> None:
@@ -112,20 +112,21 @@ def sync_folders(folders: Iterable[Path], *, unless_ordered: bool = False) -> No
     Raises:
         FlushError: the disk failed.
     """
-    latest_last = reversed(dict.fromkeys(reversed(list(folders))))
-    with ExitStack() as closing:
-        descriptors: list[int] = []
-        for folder in latest_last:
-            with suppress(FileNotFoundError):
-                descriptors.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-                closing.callback(_released, descriptors[-1])
-        with _flushing():
-            for on_device in _by_device(descriptors):
-                if not (unless_ordered and _is_ordered(on_device[0])):
-                    _sync_names(on_device)
+    for device, on_device in _by_device(folders).items():
+        if not (unless_ordered and (METHOD or method_of(device)) is FlushMethod.ORDERED):
+            _sync_names(on_device, _method(device, len(on_device)))
 
 
-def _by_device(descriptors: Sequence[int]) -> Iterable[Sequence[int]]:
+def _by_device(folders: Iterable[Path]) -> Mapping[int, Sequence[Path]]:
+    """The folders that exist, by device; of a repeated one, the last stands."""
+    found: dict[int, list[Path]] = {}
+    for folder in reversed(dict.fromkeys(reversed(list(folders)))):
+        with suppress(FileNotFoundError):
+            found.setdefault(folder.stat().st_dev, []).append(folder)
+    return found
+
+
+def _descriptors_by_device(descriptors: Sequence[int]) -> Iterable[Sequence[int]]:
     """The descriptors of each device, in order."""
     found: dict[int, list[int]] = {}
     for descriptor in descriptors:
@@ -137,7 +138,7 @@ def _sync_files(descriptors: Sequence[int]) -> None:
     """Make files of one device durable."""
     for descriptor in descriptors:
         _start_writing(descriptor)
-    method = _method(descriptors)
+    method = _method(os.fstat(descriptors[0]).st_dev, len(descriptors))
     if method is FlushMethod.ORDERED and _touch(descriptors[-1], descriptors):
         _sync(descriptors[-1])
     elif method is FlushMethod.WHOLE:
@@ -147,27 +148,28 @@ def _sync_files(descriptors: Sequence[int]) -> None:
             _sync(descriptor)
 
 
-def _sync_names(descriptors: Sequence[int]) -> None:
-    """Make the names in folders of one device durable."""
-    method = _method(descriptors)
-    if method is FlushMethod.ORDERED:
-        _sync(descriptors[-1])
-    elif method is FlushMethod.WHOLE:
-        flush_whole(descriptors[0])
-    else:
-        for descriptor in descriptors:
-            _sync(descriptor)
+def _sync_names(folders: Sequence[Path], method: FlushMethod) -> None:
+    """Make the names in folders of one device durable. One folder at a time is open."""
+    for folder in folders if method is FlushMethod.EACH else reversed(folders):
+        try:
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        try:
+            with _flushing():
+                (flush_whole if method is FlushMethod.WHOLE else _sync)(descriptor)
+        finally:
+            _released(descriptor)
+        if method is not FlushMethod.EACH:
+            return
 
 
-def _is_ordered(descriptor: int) -> bool:
-    return (METHOD or method_of(os.fstat(descriptor).st_dev)) is FlushMethod.ORDERED
-
-
-def _method(descriptors: Sequence[int]) -> FlushMethod:
-    if len(descriptors) < MIN_TOGETHER:
+def _method(device: int, number: int) -> FlushMethod:
+    """The method for so many files or folders of a device."""
+    if number < MIN_TOGETHER:
         return FlushMethod.EACH
-    method = METHOD or method_of(os.fstat(descriptors[0]).st_dev)
-    return FlushMethod.EACH if method is FlushMethod.WHOLE and not is_whole_quicker(len(descriptors)) else method
+    method = METHOD or method_of(device)
+    return FlushMethod.EACH if method is FlushMethod.WHOLE and not is_whole_quicker(number) else method
 
 
 def _touch(last: int, descriptors: Sequence[int]) -> bool:

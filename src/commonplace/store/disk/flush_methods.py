@@ -33,7 +33,7 @@ _FLUSHED_WHOLE = {"ext2", "ext3", "ext4"}
 _UNSUPPORTED = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.ESPIPE}
 _WRITE_OUT = 1 | 2 | 4
 """Flags of `sync_file_range`: write every page, and wait for those on their way before and after."""
-_DIRTY = re.compile(r"^(?:Dirty|Writeback):\s+(\d+) kB", re.MULTILINE)
+_DIRTY = re.compile(rb"^(?:Dirty|Writeback):\s+(\d+) kB", re.MULTILINE)
 
 
 class FlushMethod(Enum):
@@ -82,7 +82,7 @@ def method_of(device: int, kernel: KernelFiles = KERNEL, release: str = platform
 def is_whole_quicker(files: int, kernel: KernelFiles = KERNEL) -> bool:
     """Whether flushing the whole file system is quicker than so many files: programs have little unwritten data."""
     try:
-        text = kernel.memory.read_text(encoding="ascii")
+        text = kernel.memory.read_bytes()  # bytes: a process whose rights are gone may be unable to load a codec
     except OSError:
         return False
     return sum(map(int, _DIRTY.findall(text))) <= DIRTY_KIB + files * DIRTY_KIB_EACH

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.shared_index import BranchPosition, Facets
+from commonplace.domain.cluster.shared_index import BranchPosition
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.query import Filter, SearchQuery
+from commonplace.domain.query import SearchQuery
 from commonplace.index.shared.embedded import EmbeddedBases, EmbeddedReader, EmbeddedWriter
 from opensearch_cluster.engines import COMMIT, Engine, new_base, pages
 
@@ -75,14 +75,6 @@ def test_an_older_write_changes_nothing_that_a_newer_one_has_written_or_removed(
     position = engine.reader.through(base)
     assert position is not None
     assert position.number == 6
-
-
-def test_facets_count_the_pages_of_a_filter_most_frequent_first(engine: Engine) -> None:
-    base = engine.filled(new_base(), TEXTS)
-    assert engine.reader.facets(base, Filter()) == Facets((("x", 2), ("y", 1)), (("Guide", 1), ("note", 1)))
-    assert engine.reader.facets(base, Filter(types=("note",))) == Facets((("x", 1),), (("note", 1),))
-    assert engine.reader.facets(base, Filter(), limit=1) == Facets((("x", 2),), (("Guide", 1),))
-    assert engine.reader.facets(base, Filter(prefix="none/")) == Facets()
 
 
 def test_differences_from_the_pages_of_a_base_are_named(engine: Engine) -> None:

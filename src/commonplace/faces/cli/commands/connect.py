@@ -65,7 +65,7 @@ def command(
         commonplace connect claude-desktop -C ~/notes --yes
         commonplace connect vscode --tier write --commit auto --yes
         commonplace connect codex -C ~/notes -C ~/work/docs --yes
-        commonplace connect codex -C https://git.example.org/team/notes.git --tier write --yes
+        commonplace connect codex -C https://git.example.org/team/notes.git
         commonplace connect zed --remove --name notes --yes
         commonplace connect cursor --json
         commonplace connect claude-code --toolset projects --yes

@@ -65,7 +65,7 @@ def command(
         commonplace mcp . --tier write --commit auto
         commonplace mcp --manifest layers.json
         commonplace mcp ~/notes --transport http --port 8090
-        commonplace mcp --replica-of https://git.example.org/team/notes.git --replica-writes --tier write
+        commonplace mcp --replica-of https://git.example.org/team/notes.git
 
     PATHs are the folders to serve, by default those of --kb. A folder needs no preparation, and nothing is written into
     it but what the client writes. The server answers its client at once and indexes in the background. With --toolset

@@ -12,4 +12,5 @@ def test_without_a_cluster_it_says_what_to_set(shell: Shell) -> None:
 
 def test_an_address_that_is_none_is_refused(shell: Shell) -> None:
     done = shell("embed-worker", "--once", "--engine-url", "ftp://host", "--json")
-    assert done.error["kind"] == "engine"
+    assert (done.error["code"], done.code) == ("config", 2)
+    assert "https://HOST:PORT" in done.error["hint"]
