@@ -383,4 +383,4 @@ def exhausting_cases() -> Iterator[Case]:
         for kind in ("pipe", "link to a pipe", "link to a device"):
             yield Case(f"{file} in the work tree: {kind}", partial(_in_work_tree, file, KINDS[kind]))
     yield Case("a tree of 10^12 files", partial(_nested, 12, 10))
-    yield Case("a tree of 5,000 levels", partial(_nested, 5000, 1))
+    yield Case("a tree of 2,000 levels", partial(_nested, 2000, 1))
