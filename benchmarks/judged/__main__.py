@@ -215,7 +215,7 @@ def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
             ids = write_vault(judged.documents, root / "vault")
             with run.opened(root, [root / "vault"]) as (collection,):
                 named = replace(collection, name=name)
-                for one in compared(cluster, named, run.settings(root), judged.questions[::every], ids):
+                for one in compared(cluster, named, run.settings(root), judged.questions[::every], ids, run.modes):
                     print(
                         f"| {one.name} | {one.questions} | {one.own:.4f} | {one.cluster:.4f} | {one.equal} |",
                         flush=True,

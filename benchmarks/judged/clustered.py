@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 COMMIT = "c" * 40
-MODES: Sequence[SearchMode] = ("keyword", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,9 @@ def compared(
     settings: Settings,
     questions: Sequence[Question],
     ids: dict[str, str],
+    modes: Sequence[SearchMode],
 ) -> Iterator[Compared]:
-    """Both engines on one set, by words and by both.
+    """Both engines on one set.
 
     Args:
         cluster: The cluster.
@@ -74,19 +74,22 @@ def compared(
         settings: What says where the model is.
         questions: The questions.
         ids: Ids of the documents by path.
+        modes: How the questions are asked.
     """
-    base = SharedBase(collection.name, "judged", meaning=True)
+    meaning = set(modes) != {"keyword"}
+    base = SharedBase(collection.name, "judged", meaning=meaning)
     tailer = Tailer(base, _OneCommit(), collection.index, cluster.reader, cluster.writer)
     if not tailer.follow(COMMIT):
         raise RuntimeError(tailer.problem)
     embedding = EmbeddingService(ModelChoice(models=settings.model_dir, folder=settings.model))
-    embedding.worker(cluster.work, threading.Event(), [base.name]).run(lambda line: print(line, file=sys.stderr))
+    if meaning:
+        embedding.worker(cluster.work, threading.Event(), [base.name]).run(lambda line: print(line, file=sys.stderr))
     shared = replace(
         collection,
         index=cast("Index", SharedSearch(collection.index, cluster.reader, tailer)),
         semantic_index=embedding.shared(cluster.vectors, base),
     )
-    for mode in MODES:
+    for mode in modes:
         own, theirs = (_answers(one, questions, mode, ids) for one in (collection, shared))
         yield Compared(
             f"{collection.name} {mode}",

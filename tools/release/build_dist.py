@@ -76,11 +76,15 @@ def _built(sources: Path, target: Path) -> list[Path]:
 
 
 def _requirements(folder: Path, version: str) -> list[Path]:
-    """Files for `pip --require-hashes`: what the wheel needs, and what it needs with the extra `meaning`."""
+    """Files for `pip --require-hashes`: what the wheel needs, and what it needs with an extra of a server."""
     files: list[Path] = []
-    for stem, extras in (("requirements", frozenset[str]()), ("requirements-meaning", frozenset({"meaning"}))):
+    for stem, extras in (
+        ("requirements", []),
+        ("requirements-cluster", ["cluster"]),
+        ("requirements-meaning", ["meaning"]),
+    ):
         files.append(folder / f"{NAME}-{version}.{stem}.txt")
-        files[-1].write_text(excerpt(needed(NAME, extras)), encoding="utf-8")
+        files[-1].write_text(excerpt(needed(NAME, frozenset(extras))), encoding="utf-8")
     return files
 
 

@@ -37,7 +37,8 @@ class WriterLease:
     Args:
         repository: The clone.
         url: This server's URL, as the others reach it; "" if they do not, so that it never has the lease.
-        peers: URLs of the other servers; a lease that names none of them is not followed.
+        peers: URLs of the other servers; a lease that names none of them is not followed. This one's own may be among
+            them, so that all servers can have the same settings.
         base: Key of the remote, the same on all servers. It spreads many remotes over the servers.
         clock: Returns seconds from any beginning.
     """
@@ -53,7 +54,7 @@ class WriterLease:
         self._clock = clock
         self._repository = repository
         self._url = url
-        self._peers = frozenset(peers)
+        self._peers = frozenset(peers) - {url}
         ranked = sorted({*peers, url} - {""}, key=lambda one: _weight(base, one), reverse=True)
         self._before = [one for one in (ranked[: ranked.index(url)] if url else ranked) if one != url]
         """The servers that write rather than this one, the first first (rendezvous hashing)."""

@@ -43,6 +43,12 @@ def test_the_server_that_renews_it_is_the_one_that_writes(repo: GitRepo) -> None
     assert repo.git("cat-file", "-t", taken[0]) == "commit"
 
 
+def test_a_server_that_names_itself_among_the_others_does_not_hand_over_to_itself(repo: GitRepo) -> None:
+    one = lease_of(repo, ONE, ONE, TWO)
+    renewed(one)
+    assert (one.owner, one.is_own, ONE in one.writers()) == ("", True, False)
+
+
 def test_a_lease_that_names_no_known_server_is_not_followed(repo: GitRepo) -> None:
     stranger, one = lease_of(repo, STRANGER, ONE), lease_of(repo, ONE, TWO)
     one.observe(renewed(stranger))
