@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterator
 from hashlib import sha256
 
+from commonplace.index.stored.index_version import INDEX_FOLDER
+
 CATALOGUE_FILE = "catalogue.sqlite3"
 
 
@@ -24,7 +26,7 @@ def catalogue_paths(folders: list[str]) -> Iterator[str]:
     cache = os.environ.get("COMMONPLACE_CACHE_DIR") or _text(given.get("cache_dir")) or _default_cache()
     for folder in chosen:
         real = os.path.realpath(os.path.expanduser(folder))
-        database = os.path.join(os.path.expanduser(cache), folder_key(real), CATALOGUE_FILE)
+        database = os.path.join(os.path.expanduser(cache), folder_key(real), INDEX_FOLDER, CATALOGUE_FILE)
         if os.path.isfile(database):
             yield database
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, Severity
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.frontmatter import read_frontmatter, text_items
+from commonplace.domain.frontmatter import read_any_frontmatter, text_items
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.frontmatter_links import read_frontmatter_links
 from commonplace.domain.markdown.link_syntax import read_link
@@ -42,7 +42,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         findings = (_not_utf8(raw, bom + error.start),)
         text = decoded(raw[bom:])
         source, bom = text.encode(), 0
-    frontmatter = read_frontmatter(source, bom)
+    frontmatter = read_any_frontmatter(source, bom)
     base = frontmatter.span.end
     written = source
     source = source[:base] + readable_source(address, source[base:])

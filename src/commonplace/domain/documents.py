@@ -119,7 +119,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
-    """The YAML block at the top of a document."""
+    """The block of YAML or TOML at the top of a document."""
 
     values: Mapping[str, Json]
     """Every readable key in order, dates as ISO strings; empty if there is no block or the block is unreadable."""
@@ -127,6 +127,8 @@ class Frontmatter:
     """Span of the block with both fences and the last line end; `Span(n, n)` after the BOM if there is no block."""
     present: bool
     findings: tuple[Finding, ...] = ()
+    is_toml: bool = False
+    """Whether the block is TOML, between lines `+++`. Its keys are read and never changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
-"""The YAML block at the top of a document: finding, parsing, and changing single keys.
+"""The block at the top of a document: finding, parsing, and changing single keys.
 
-Reading never raises. Invalid YAML is a finding; keys that parse on their own are still read.
+Reading never raises. Invalid YAML is a finding; keys that parse on their own are still read. Blocks of TOML, as
+Hugo and Zola have them, are read and never changed.
 """
 
 from __future__ import annotations
@@ -8,8 +9,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import tomllib
 from collections.abc import Mapping
+from datetime import date, datetime, time
 from itertools import pairwise
+from typing import cast
 
 from commonplace.domain.documents import Document, Finding, Frontmatter, Severity, Span
 from commonplace.domain.errors import InvalidInputError
@@ -23,6 +27,7 @@ MAX_SALVAGED_KEYS = 200
 
 _OPENING = re.compile(rb"---[ \t]*(?:\r\n|\n)")
 _CLOSING = re.compile(rb"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_TOML = re.compile(rb"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
 _KEY_LINE = re.compile(r"^[^\W\d][^:\n]*:(?=\s)", re.MULTILINE)
 _SEVERITIES = {"bad_yaml": Severity.ERROR, "duplicate_key": Severity.WARNING, "yaml_alias": Severity.WARNING}
 
@@ -56,8 +61,25 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
     return Frontmatter(values, Span(start, closing.end()), present=True, findings=findings)
 
 
+def read_any_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
+    """As `read_frontmatter`, and blocks of TOML between two lines `+++`."""
+    found = _TOML.match(raw, start)
+    if not found:
+        return read_frontmatter(raw, start)
+    span = Span(start, found.end())
+    try:
+        values = tomllib.loads(found[1].decode("utf-8", "replace").replace("\r\n", "\n"))
+        return Frontmatter({key: _toml_value(value) for key, value in values.items()}, span, present=True, is_toml=True)
+    except (ValueError, RecursionError, InvalidInputError) as error:
+        message = f"The front matter is not valid TOML: {str(error)[:200].rstrip('.')}."
+        finding = Finding("bad_toml", Severity.ERROR, message, line=1)
+        return Frontmatter({}, span, present=True, findings=(finding,), is_toml=True)
+
+
 def block_end(raw: bytes) -> int:
     """Offset of the text after a block at the very top, without parsing the block; 0 without a block."""
+    if toml := _TOML.match(raw):
+        return toml.end()
     opening = _OPENING.match(raw)
     closing = _CLOSING.search(raw, opening.end()) if opening else None
     return closing.end() if closing else 0
@@ -86,7 +108,7 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     raw = document if isinstance(document, bytes) else document.raw
     _require_utf8(raw)
     start = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
-    block = read_frontmatter(raw, start)
+    block = read_any_frontmatter(raw, start)
     _require_readable(block)
     wanted = {key: as_json_types(value) for key, value in changes.items()}
     wanted = {key: value for key, value in wanted.items() if not _holds(block.values, key, value)}
@@ -139,6 +161,12 @@ def _require_utf8(raw: bytes) -> None:
 
 
 def _require_readable(block: Frontmatter) -> None:
+    if block.is_toml:
+        raise InvalidInputError(
+            "The front matter is TOML, of which no key is changed.",
+            kind="frontmatter",
+            hint="Replace the text of the key, or rewrite the block as YAML between two lines '---'.",
+        )
     for finding in block.findings:
         if finding.rule in {"bad_yaml", "unterminated_frontmatter"}:
             raise InvalidInputError(
@@ -156,6 +184,15 @@ def _holds(values: Mapping[str, Json], key: str, value: Json) -> bool:
 def _equal(one: Json, other: Json) -> bool:
     """Whether two values are equal, types included: 1, 1.0 and true differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _toml_value(value: object) -> Json:
+    """A value of TOML as JSON, dates as ISO strings."""
+    if isinstance(value, dict):
+        return {key: _toml_value(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_toml_value(item) for item in cast("list[object]", value)]
+    return value.isoformat() if isinstance(value, (date, datetime, time)) else as_json_types(cast("Json", value))
 
 
 def _salvaged(text: str) -> dict[str, Json]:

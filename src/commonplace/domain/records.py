@@ -56,6 +56,11 @@ def type_in(values: JsonObject) -> str:
     return next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), "")
 
 
+def description_in(values: JsonObject) -> str:
+    """The description that a frontmatter gives, as `summary` or `description`; "" if it gives none."""
+    return _scalar(values.get("summary")) or _scalar(values.get("description"))
+
+
 def build_record(document: Document, revision: Revision) -> Record:
     """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
     values = document.frontmatter.values
@@ -66,7 +71,7 @@ def build_record(document: Document, revision: Revision) -> Record:
         type=type_in(values),
         tags=document.tags,
         aliases=aliases_of(values),
-        description=_scalar(values.get("summary")) or _scalar(values.get("description")),
+        description=description_in(values),
         date=next(filter(None, (normal_date(values.get(key)) for key in DATE_KEYS)), ""),
         created=_first_moment(values, TYPED_CREATED_KEYS if "type" in values else CREATED_KEYS),
         updated=_first_moment(values, UPDATED_KEYS),

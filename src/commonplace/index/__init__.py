@@ -5,6 +5,8 @@ Both may be deleted at any time and are rebuilt from the files.
 
 from __future__ import annotations
 
+from commonplace.index.stored.index_version import INDEX_FOLDER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +40,11 @@ def open_index(
     """
     from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
     from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
+    from commonplace.index.stored.other_versions import remove_unused_versions  # noqa: PLC0415 - as above
 
-    return LocalIndex(store, cache_dir / store.identity, link_roots, language, side or PageSide.EXISTING)
+    folder = cache_dir / store.identity / INDEX_FOLDER
+    remove_unused_versions(folder)
+    return LocalIndex(store, folder, link_roots, language, side or PageSide.EXISTING)
 
 
 def open_cluster(
@@ -78,5 +83,5 @@ def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> In
         return None
     from commonplace.index.past.states import IndexedPast  # noqa: PLC0415 - a shell that asks for names needs none of it
 
-    live = cache_dir / store.identity
+    live = cache_dir / store.identity / INDEX_FOLDER
     return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING)

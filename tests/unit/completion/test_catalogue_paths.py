@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.completion.catalogue_paths import CATALOGUE_FILE, catalogue_paths, folder_key
+from commonplace.index.stored.index_version import INDEX_FOLDER
 from shell import Shell
 
 
@@ -22,7 +23,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.md").write_text("# A\n")
         Shell(tmp_path / name).ok("index")
-        found[name] = str(cache / "commonplace" / folder_key(str(tmp_path / name)) / CATALOGUE_FILE)
+        found[name] = str(cache / "commonplace" / folder_key(str(tmp_path / name)) / INDEX_FOLDER / CATALOGUE_FILE)
     return found
 
 

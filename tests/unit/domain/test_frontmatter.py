@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Severity
-from commonplace.domain.frontmatter import MAX_SALVAGED_KEYS, read_frontmatter, text_items
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.frontmatter import (
+    MAX_SALVAGED_KEYS,
+    block_end,
+    read_any_frontmatter,
+    read_frontmatter,
+    set_fields,
+    text_items,
+)
 from commonplace.domain.json import Json
 
 
@@ -111,3 +121,53 @@ def test_a_control_character_spoils_its_own_key_only() -> None:
 )
 def test_items_of_lists_and_texts(value: Json, items: tuple[str, ...]) -> None:
     assert text_items(value) == items
+
+
+TOML = b"""+++
+title = "Tea"
+date = 2026-01-02T03:04:05Z
+weight = 1.5
+[[menu.main]]
+name = "tea"
+[taxonomies]
+tags = ["a"]
++++
+Text [[cup]].
+"""
+
+
+@pytest.mark.parametrize("raw", [TOML, TOML.replace(b"\n", b"\r\n")])
+def test_a_block_of_toml_is_read_and_no_link_is_found_in_it(raw: bytes) -> None:
+    document = read_document(Address("tea.md"), raw)
+    assert document.frontmatter.values == {
+        "title": "Tea",
+        "date": "2026-01-02T03:04:05+00:00",
+        "weight": 1.5,
+        "menu": {"main": [{"name": "tea"}]},
+        "taxonomies": {"tags": ["a"]},
+    }
+    assert (document.title, document.body.strip()) == ("Tea", "Text [[cup]].")
+    assert [link.target for link in document.links] == ["cup"]
+    assert raw[block_end(raw) :].strip() == b"Text [[cup]]."
+
+
+def test_broken_toml_is_told_and_stays_out_of_the_text() -> None:
+    document = read_document(Address("tea.md"), b"+++\ntitle = Tea\n+++\ntext\n")
+    assert [(one.rule, one.severity) for one in document.findings] == [("bad_toml", Severity.ERROR)]
+    assert (document.title, document.body) == ("tea", "text\n")
+
+
+def test_a_number_that_json_has_not_makes_the_block_a_finding() -> None:
+    (finding,) = read_any_frontmatter(b"+++\nweight = nan\n+++\n").findings
+    assert "number is not finite" in finding.message
+
+
+def test_no_key_of_a_block_of_toml_is_changed() -> None:
+    with pytest.raises(InvalidInputError, match="TOML") as refused:
+        set_fields(TOML, {"title": "Coffee"})
+    assert "between two lines '---'" in refused.value.hint
+
+
+@pytest.mark.parametrize("raw", [b"+++\ntitle = 1\n", b"text\n+++\na = 1\n+++\n", b"+++ a\n+++\n"])
+def test_plus_signs_elsewhere_are_text(raw: bytes) -> None:
+    assert not read_any_frontmatter(raw).present

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,20 @@ def test_a_changed_page_is_embedded_again_and_no_other(embedded_case: Make, serv
     meaning.embed()
     assert server.texts == ["Tides\nHow high the flood comes."]
     assert nearest(meaning, "how high the flood comes")[0] == "tides.md"
+
+
+def test_pages_divided_by_an_earlier_version_are_found_and_divided_again(
+    embedded_case: Make, server: EmbeddingServer
+) -> None:
+    base, meaning = embedded_case(PAGES)
+    meaning.embed()
+    with closing(sqlite3.connect(the_file(base))) as file, file:
+        file.execute("UPDATE pages SET revision = substr(revision, instr(revision, ':') + 1)")  # as it was without one
+    assert (meaning.status().status, meaning.status().pending) == ("waiting", 3)
+    assert nearest(meaning, "restore the database")[0] == "backups.md"
+    server.texts.clear()
+    meaning.embed()
+    assert (meaning.status().status, server.texts) == ("ready", []), "equal texts keep their vectors"
 
 
 def test_a_moved_page_costs_nothing(embedded_case: Make, server: EmbeddingServer) -> None:

@@ -27,6 +27,8 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
         source: The whole document.
         frontmatter: The document's parsed frontmatter.
     """
+    if frontmatter.is_toml:
+        return ()
     whole = source[frontmatter.span.start : frontmatter.span.end]
     if LINKS_KEY not in frontmatter.values and b"[[" not in whole:
         return ()

@@ -1,7 +1,8 @@
 """Chunks: the pieces of a document that are embedded and compared with a query.
 
 Chunks follow sections. A long section is split, small neighbours are joined, and each chunk begins with the headings
-above it, because a paragraph seldom repeats the subject of its page.
+above it, because a paragraph seldom repeats the subject of its page. A title and a description that no text repeats
+are a chunk of their own.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document, Section
+from commonplace.domain.records import description_in
 from commonplace.domain.snippets import strip_markdown
 
+CHUNKS_VERSION = 2
+"""Incremented when documents are divided otherwise: their chunks are made again, and equal texts keep their vectors."""
 TARGET_CHARS = 900
 """Target size of a chunk in bytes: about 150 English words, or 300 Chinese characters."""
 MAX_CHUNK_CHARS = 1350
@@ -23,6 +28,10 @@ MAX_HEADING_CHARS = 200
 MAX_CHUNKS = 500
 """Maximum number of chunks of a document. Later text is found by words alone."""
 
+MIN_TITLE_WORDS = 2
+"""Minimum number of words of a title that is only the file's name: `index` and `2026-05-01` tell nothing."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _PARAGRAPHS = re.compile(r"\n[ \t\r]*\n\s*")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
 
@@ -54,7 +63,7 @@ class _Piece:
 
 def chunks_of(document: Document) -> list[Chunk]:
     """The chunks of a document in order; none if it has no letter or digit."""
-    chunks: list[Chunk] = []
+    chunks: list[Chunk] = list(_introduction(document))
     for pieces in _joined(_pieces(document)):
         text = "\n".join(_text(document, pieces))
         if any(letter.isalnum() for letter in text):
@@ -62,6 +71,43 @@ def chunks_of(document: Document) -> list[Chunk]:
         if len(chunks) == MAX_CHUNKS:
             break
     return chunks
+
+
+def chunked_revision(revision: Revision) -> str:
+    """A revision together with the version of the chunks that were made of it; "" for a deleted document."""
+    return f"{CHUNKS_VERSION}:{revision}" if revision else ""
+
+
+def current_revision(chunked: str) -> Revision:
+    """The revision in a result of `chunked_revision`; "" if its chunks are of an earlier version.
+
+    Chunks of a later version are current, so that two versions of the program do not replace each other's.
+    """
+    version, _, revision = chunked.rpartition(":")
+    return revision if int(version or 1) >= CHUNKS_VERSION else ""
+
+
+def _introduction(document: Document) -> Iterator[Chunk]:
+    """Title and description, if they say more than the headings and the text."""
+    title = document.title
+    description = _one_line(description_in(document.frontmatter.values))
+    repeated = title != document.address.stem or any(section.heading == title for section in document.sections)
+    if description and description in _one_line(strip_markdown(document.body)):
+        description = ""
+    if description or (not repeated and len(_WORD.findall(title)) >= MIN_TITLE_WORDS):
+        text = f"{title[:MAX_HEADING_CHARS]}\n{next(_parts(description))}".strip()
+        yield Chunk(_first_written(document), text)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _first_written(document: Document) -> int:
+    """Ordinal of the first section with text; of the first one if none has any."""
+    source = document.source
+    written = (one.ordinal for one in document.sections if source[one.content : one.end].strip())
+    return next(written, 0)
 
 
 def _pieces(document: Document) -> Iterator[_Piece]:

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from commonplace.domain.semantic.chunks import chunked_revision, current_revision
+
 log = logging.getLogger(__name__)
 
 VERSION = 1
-"""Incremented with every change of the tables, of the chunking, or of the vectors' format."""
+"""Incremented with every change of the tables or of the vectors' format. Chunks have a version of their own."""
 MIN_UNUSED = 1000
 """Number of vectors of unused texts that are always kept, because the texts may only have moved."""
 UNUSED_SECONDS = 30 * 86_400
@@ -33,7 +35,8 @@ BUSY_SECONDS = 10.0
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE chunks (id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
--- `chunks`: four bytes each for the section's ordinal and the chunk's id. A page that is gone has no revision.
+-- `chunks`: four bytes each for the section's ordinal and the chunk's id. `revision` has the version of the chunks in
+-- front. A page that is gone has no revision.
 CREATE TABLE pages (path TEXT PRIMARY KEY, revision TEXT NOT NULL, chunks BLOB NOT NULL, seq INTEGER NOT NULL);
 CREATE INDEX pages_by_seq ON pages (seq);
 """
@@ -50,7 +53,7 @@ class EmbeddedDocument:
 
     path: str
     revision: str
-    """"" for a deleted document."""
+    """With the version of the chunks; "" for a deleted document."""
     packed: bytes
     """For each chunk, the ordinal of its section and its id, four bytes each, little-endian."""
 
@@ -103,14 +106,18 @@ class VectorFile:
         return VectorFormat(int(said["dimension"]), said["scale"]) if said else None
 
     def statistics(self, among: Iterable[str] | None = None) -> tuple[dict[str, str], int]:
-        """Revisions of the embedded documents by path (all, or some), and the number of chunks with a vector."""
+        """Revisions of the embedded documents by path (all, or some), and the number of chunks with a vector.
+
+        The revision is "" if the chunks of a document are of an earlier version.
+        """
         columns = "SELECT path, revision FROM pages WHERE revision <> ''"
         with self._using() as connection:
             if among is None:
                 rows = connection.execute(columns).fetchall()
             else:
                 rows = [row for path in among for row in connection.execute(f"{columns} AND path = ?", (path,))]
-            return dict(rows), connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+            revisions = {path: current_revision(chunked) for path, chunked in rows}
+            return revisions, connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
 
     def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Ids of the texts that have a vector."""
@@ -141,7 +148,8 @@ class VectorFile:
                 packed = b"".join(_pair(ordinal, _id_of(connection, key)) for ordinal, key in chunks)
                 before = connection.execute("SELECT chunks FROM pages WHERE path = ?", (path,)).fetchone()
                 loose += len({*_ids(before[0])}.difference(_ids(packed))) if before else 0
-                connection.execute("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", (path, revision, packed, seq))
+                row = (path, chunked_revision(revision), packed, seq)
+                connection.execute("INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?)", row)
             if loose:
                 _tidy(connection, loose)
 

@@ -53,7 +53,8 @@ def complete(pages: EditorPages, page: EditorPage, position: Position) -> Comple
     start = page.lines.offset(Position(position.line, 0))
     before = line[: offset - start].decode("utf-8", "replace")
     after = line[offset - start :].decode("utf-8", "replace")
-    if offset < page.document.frontmatter.span.end and position.line > 0 and "[[" not in before:
+    head = page.document.frontmatter
+    if offset < head.span.end and not head.is_toml and position.line > 0 and "[[" not in before:
         items = list(_frontmatter(page, position, before))
     elif found := _WIKI.search(before):
         items = list(_wiki(pages, page, _back(page, position, found[1]), found[1], after))

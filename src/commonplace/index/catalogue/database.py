@@ -15,9 +15,7 @@ from typing import cast
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.sites.tree import SiteTree, from_json
-
-SCHEMA_VERSION = 17
-"""Incremented with every change of the tables, of the full text's fields or of the data derived from a document."""
+from commonplace.index.stored.index_version import SCHEMA_VERSION
 
 BUSY_SECONDS = 30.0
 """Timeout in seconds for another process's write."""

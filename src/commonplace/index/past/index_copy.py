@@ -13,11 +13,12 @@ from commonplace.domain.changes import FileStat
 from commonplace.domain.ports import Store
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.batch_lock import BatchLock
-from commonplace.index.catalogue.database import SCHEMA_VERSION, Catalogue, grow, read_meta, write_meta
+from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
 from commonplace.index.catalogue.document_rows import GIVEN_CREATED, GIVEN_UPDATED, encode
 from commonplace.index.catalogue.links import resolve_links
 from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER, LOCK_FILE
+from commonplace.index.stored.index_version import SCHEMA_VERSION
 
 _LOCKS = ".lock"
 """Suffix of the full text's lock files, which a copy must not share."""

@@ -6,7 +6,16 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.semantic.chunks import MAX_CHUNK_CHARS, MAX_CHUNKS, MAX_HEADING_CHARS, Chunk, chunks_of
+from commonplace.domain.semantic.chunks import (
+    CHUNKS_VERSION,
+    MAX_CHUNK_CHARS,
+    MAX_CHUNKS,
+    MAX_HEADING_CHARS,
+    Chunk,
+    chunked_revision,
+    chunks_of,
+    current_revision,
+)
 
 
 def chunks(text: str, path: str = "page.md") -> list[Chunk]:
@@ -27,6 +36,45 @@ def test_a_short_document_is_one_chunk_under_its_headings() -> None:
 def test_a_title_of_the_frontmatter_stands_in_front() -> None:
     (only,) = chunks("---\ntitle: Größe\n---\n## Part\n\ntext\n")
     assert only.text == "Größe > Part\ntext"
+
+
+@pytest.mark.parametrize("key", ["description", "summary"])
+def test_a_description_is_a_chunk_under_the_title_that_names_the_first_section_with_text(key: str) -> None:
+    first, second = chunks(f"---\ntitle: npm-ci\n{key}: Clean\n  install\n---\n\n## Use\n\nrun it\n", "npm-ci.md")
+    assert (first.text, first.ordinal) == ("npm-ci\nClean install", second.ordinal)
+    assert second.text == "Use\nrun it"
+
+
+def test_a_description_that_the_text_repeats_is_no_chunk() -> None:
+    (only,) = chunks("---\ndescription: Clean install\n---\n# Npm\n\n*Clean*\ninstall of it\n")
+    assert only.text == "Npm\nClean install of it"
+
+
+def test_a_long_description_is_cut_to_what_a_model_reads() -> None:
+    first, _ = chunks(f"---\ndescription: {'word ' * 2000}\n---\n# A\n\ntext\n")
+    assert len(first.text.encode()) <= MAX_CHUNK_CHARS
+
+
+def test_a_document_of_a_description_alone_is_found_by_it() -> None:
+    (only,) = chunks("---\ndescription: Clean install\n---\n")
+    assert (only.text, only.ordinal) == ("page\nClean install", 0)
+
+
+def test_a_title_of_several_words_that_only_the_file_name_says_is_a_chunk() -> None:
+    assert [chunk.text for chunk in chunks("text\n", "a/Sleep and memory.md")] == ["Sleep and memory", "\ntext"]
+
+
+@pytest.mark.parametrize("path", ["index.md", "2026-05-01.md", "Two words.md"])
+def test_a_title_of_one_word_or_of_a_heading_is_no_chunk(path: str) -> None:
+    assert len(chunks("# Two words\n\ntext\n", path)) == 1
+
+
+def test_a_revision_is_current_if_its_chunks_are_of_this_version_or_a_later_one() -> None:
+    assert current_revision(chunked_revision("a1")) == "a1"
+    assert current_revision(f"{CHUNKS_VERSION + 1}:a1") == "a1"
+    assert current_revision(f"{CHUNKS_VERSION - 1}:a1") == ""
+    assert current_revision("a1") == "", "the first version had no number"
+    assert chunked_revision("") == "", "a deleted document has none"
 
 
 def test_sections_under_different_parents_are_not_joined() -> None:

@@ -71,7 +71,8 @@ class LocalNoteQueries:
             return None
         chunks = chunks_of(document)
         section = document.sections[min(passage.ordinal, len(document.sections) - 1)]
-        text = chunks[min(passage.number, len(chunks) - 1)].text.partition("\n")[2].strip() if chunks else ""
+        whole = chunks[min(passage.number, len(chunks) - 1)].text if chunks else ""
+        text = whole.partition("\n")[2].strip() or whole  # the chunk of a title alone is one line
         return NoteChunk(
             path=document.address.id,
             name=note_name(document.address.id, document.frontmatter.values),

@@ -14,7 +14,7 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.cluster.shared_index import IndexDifferences, SharedBase, SharedPage
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.records import day_number
-from commonplace.domain.semantic.chunks import chunks_of
+from commonplace.domain.semantic.chunks import chunked_revision, chunks_of, current_revision
 from commonplace.index.shared.opensearch.comparison import BATCH, page_counts
 from commonplace.index.shared.opensearch.connection import BULK_SECONDS, Connection
 from commonplace.index.shared.opensearch.documents import storable, text_of
@@ -75,7 +75,7 @@ class ChunkWriter:
             address, revision = wanted.pop(source["page"], (None, ""))
             if address is None:
                 surplus.add(Address(json.loads(source["state"])[0]))
-            elif revision != source["revision"]:
+            elif revision != current_revision(source["revision"]):
                 outdated.add(address)
             elif counts.get(source["page"], 0) != len(source["keys"]):
                 missing.add(address)
@@ -146,7 +146,8 @@ def _put(key: str, page: SharedPage, known: Mapping[str, Any]) -> Iterator[Line]
     places = [(digest, chunk.ordinal) for digest, chunk in chunks.items()]
     # Begins with the path in full, as escaped JSON: a path may not be valid Unicode.
     state = json.dumps([record.address.path, owner_digest(json.dumps([shared, places]))])
-    if (known.get("revision"), known.get("state")) == (record.revision, state):
+    revision = chunked_revision(record.revision)
+    if (known.get("revision"), known.get("state")) == (revision, state):
         return
     yield from _deletions(key, [digest for digest in known.get("keys", ()) if digest not in chunks])
     for number, (digest, chunk) in enumerate(chunks.items()):
@@ -154,7 +155,7 @@ def _put(key: str, page: SharedPage, known: Mapping[str, Any]) -> Iterator[Line]
         fields = {**shared, "ordinal": chunk.ordinal, "number": number, "text": storable(chunk.text)}
         yield {"doc": fields, "doc_as_upsert": True}
     yield {"index": {"_id": key, "routing": key}}
-    yield {"page": key, "revision": record.revision, "state": state, "keys": list(chunks), "chunks": len(chunks)}
+    yield {"page": key, "revision": revision, "state": state, "keys": list(chunks), "chunks": len(chunks)}
 
 
 def _deletions(key: str, digests: Iterable[str]) -> Iterator[Line]:
