@@ -155,10 +155,13 @@ class Follower:
         except ValueError:  # brackets in the host that are no IPv6 address
             return False
 
-    def refresh(self) -> None:
-        """Read the remote soon."""
-        self._read.set()
-        self._wake.set()
+    def refresh(self, *, now: bool = False) -> None:
+        """Read the remote soon, or now in the caller's thread."""
+        if not now:
+            self._read.set()
+            self._wake.set()
+        elif self._written is not None and not self._refusal():
+            self._written.catch_up()
 
     def wait_for(self, commit: str, timeout: float) -> None:
         """Wait until the index contains a commit. Reads the remote if it does not."""

@@ -24,8 +24,8 @@ class FixedReplica:
     def follows(self, url: str) -> bool:
         return url == self.url
 
-    def refresh(self) -> None:
-        self.refreshed += 1
+    def refresh(self, *, now: bool = False) -> None:
+        self.refreshed += not now
 
     def wait_for(self, commit: str, timeout: float) -> None:
         if commit == "0" * 40:

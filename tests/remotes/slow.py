@@ -1,6 +1,7 @@
 """A bare repository behind HTTP on 127.0.0.1, whose answers come whole, byte by byte, or never.
 
-With pace "taken" a push is carried out and its connection closed without an answer; with "lost" it is closed before.
+With pace "taken" a push is carried out and its connection closed without an answer; with "lost" it is closed before;
+with "held" it is carried out and answered once the event `answering` is set.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from remotes.http_backend import backend_answer
 
 BYTE_SECONDS = 0.05
 """Between two bytes of a slow answer."""
-Pace = Literal["whole", "byte by byte", "never", "taken", "lost"]
+Pace = Literal["whole", "byte by byte", "never", "taken", "lost", "held"]
 
 
 @dataclass(slots=True)
@@ -30,6 +31,9 @@ class SlowRemote:
     pace: Pace = "whole"
     asked: threading.Event = field(default_factory=threading.Event)
     """Set by each request that comes."""
+    landed: threading.Event = field(default_factory=threading.Event)
+    """Set once a push with pace "held" was carried out."""
+    answering: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -67,13 +71,19 @@ class _Handler(BaseHTTPRequestHandler):
         if remote.pace == "never":
             remote.ended.wait()
             return
-        if remote.pace in {"taken", "lost"} and self.command == "POST" and self.path.endswith("/git-receive-pack"):
+        is_push = self.command == "POST" and self.path.endswith("/git-receive-pack")
+        if is_push and remote.pace in {"taken", "lost"}:
             if remote.pace == "taken":
                 backend_answer(self, remote.bare.parent, body)
             self.close_connection = True
             return
+        is_held = is_push and remote.pace == "held"
+        answer = backend_answer(self, remote.bare.parent, body)
+        if is_held:
+            remote.landed.set()
+            remote.answering.wait()
         with suppress(OSError):  # the client has given up
-            self._send(backend_answer(self, remote.bare.parent, body), remote)
+            self._send(answer, remote)
 
     def _send(self, answer: bytes, remote: SlowRemote) -> None:
         head, _, content = answer.partition(b"\r\n\r\n")
@@ -107,5 +117,6 @@ def slow_remote(bare: Path) -> Generator[SlowRemote]:
             yield remote
         finally:
             remote.ended.set()
+            remote.answering.set()
             server.shutdown()
             thread.join()

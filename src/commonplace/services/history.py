@@ -13,6 +13,7 @@ from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
 from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
+from commonplace.services.writes.retries import on_latest
 
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
 
@@ -90,6 +91,10 @@ def restore(
         ConflictError: not at the expected revision; or the document contains uncommitted text.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
+    return on_latest(collection, lambda: _restored(collection, address, at, intent, force=force))
+
+
+def _restored(collection: Collection, address: Address, at: str, intent: WriteRequest, *, force: bool) -> RestoreReport:
     content = require_history(collection).store.history.read(address, at)
     message = intent.message or f"Restore: {address.id} at {at}"
     with collection.store.transaction(message, intent.author) as transaction:

@@ -61,8 +61,13 @@ class Replica(Protocol):
         """Whether a URL, in any of the forms that Git hosts have, names the remote."""
         ...
 
-    def refresh(self) -> None:
-        """Read the remote soon. Returns at once."""
+    def refresh(self, *, now: bool = False) -> None:
+        """Read the remote soon. Returns at once.
+
+        Args:
+            now: Read it now and return afterwards, so that the next write sees what other servers have written. Does
+                nothing if the replica does not write, or the remote cannot be read.
+        """
         ...
 
     def wait_for(self, commit: str, timeout: float) -> None:

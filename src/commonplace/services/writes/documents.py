@@ -25,6 +25,7 @@ from commonplace.services.deadline import Deadline, after_write
 from commonplace.services.extensions import entry_fields
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
+from commonplace.services.writes.retries import on_latest
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 """Maximum size of a document that can be written."""
@@ -125,6 +126,18 @@ def edit(
         ConflictError: the document is no longer at the expected revision, or the writer was not shown its current
             state; context holds `current_revision`.
     """
+    return on_latest(collection, lambda: _edited(collection, address, change, intent, whole=whole, accept=accept))
+
+
+def _edited(
+    collection: Collection,
+    address: Address,
+    change: DocumentEdit,
+    intent: WriteRequest,
+    *,
+    whole: bool,
+    accept: Callable[[Document], None] | None,
+) -> WriteReceipt:
     with collection.store.transaction(intent.message or f"Update: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
         document = read_document(address, raw)
@@ -200,6 +213,12 @@ def delete(
         NotFoundError: no such document.
         ConflictError: as for `edit` with `whole`.
     """
+    return on_latest(collection, lambda: _deleted(collection, address, intent, accept))
+
+
+def _deleted(
+    collection: Collection, address: Address, intent: WriteRequest, accept: Callable[[Document], None] | None
+) -> WriteReceipt:
     with collection.store.transaction(intent.message or f"Delete: {address.id}", intent.author) as transaction:
         raw = existing(collection, transaction, address)
         if evidence_of(collection, address, raw, intent) is SeenEvidence.UNSEEN and intent.unseen == "refuse":

@@ -13,6 +13,7 @@ from commonplace.services.writes.documents import existing, take_in
 from commonplace.services.writes.moves import plan_moves
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
+from commonplace.services.writes.retries import on_latest
 
 NO_FILES: Mapping[Address, Address] = MappingProxyType({})
 
@@ -42,6 +43,16 @@ def rename(
         AlreadyExistsError: the new address, or that of a file, is taken.
         InvalidInputError: both addresses are the same.
     """
+    return on_latest(collection, lambda: _renamed(collection, address, new_address, intent, files))
+
+
+def _renamed(
+    collection: Collection,
+    address: Address,
+    new_address: Address,
+    intent: WriteRequest,
+    files: Mapping[Address, Address],
+) -> WriteReceipt:
     message = intent.message or f"Rename: {address.id} -> {new_address.id}"
     moves = {address: new_address, **files}
     with collection.store.transaction(message, intent.author) as transaction:

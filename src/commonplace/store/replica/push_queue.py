@@ -113,6 +113,10 @@ class PushQueue:
         """Guards the fields below. A draft holds it, so that the next one sees its changes."""
         self._pushes = threading.Lock()
         """Held by the writer that pushes."""
+        self._fetches = threading.Lock()
+        """Held during the fetch of `catch_up`."""
+        self._fetched_at = 0.0
+        """When the last fetch of `catch_up` began, by the monotonic clock."""
         self._pending: list[PendingWrite] = []
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
 
@@ -181,6 +185,14 @@ class PushQueue:
         """Whether another server has pushed a write and this clone has its commit."""
         return write.is_settled and self.clone.holds(tip, write.commit)
 
+    def catch_up(self) -> None:
+        """Fetch what other writers have pushed. Who waits for a fetch that began before waits for the next one, too."""
+        asked = time.monotonic()
+        with self._fetches:
+            if self._fetched_at < asked:
+                self._fetched_at = time.monotonic()
+                self._catch_up("")
+
     def settle(self, write: PendingWrite) -> None:
         """Wait until the remote has taken a write; push it if no other writer does. Not within `drafting`.
 
@@ -229,12 +241,13 @@ class PushQueue:
         if any(one.is_settled for one in self._pending):  # the remote is ahead of this clone
             self._replay(self.clone.fetch())
             return False
-        first, last = batch[0], batch[-1]
-        if self.clone.push(last.commit, first.parent):
+        with self._drafts:  # a fetch of another thread may make the writes again while they are pushed
+            sent = [(write, write.commit, write.parent) for write in batch]
+        if self.clone.push(sent[-1][1], sent[0][2]):
             with self._drafts:
-                for write in batch:
-                    write.is_settled = True
-                del self._pending[: len(batch)]
+                for write, write.commit, write.parent in sent:
+                    write.error, write.is_settled = None, True
+                self._pending = [one for one in self._pending if all(one is not write for write in batch)]
             self._pushed()
             return True
         self._replay(self.clone.tip())
@@ -284,6 +297,9 @@ class PushQueue:
             fetched = tip
             for write in self._pending:
                 if write.error or self._is_fetched(write, fetched):
+                    continue
+                if not write.is_settled and self.clone.holds(fetched, write.commit):
+                    self._settle_as(write, write.commit)
                     continue
                 base = self._repository.tree_of(tip)
                 now = {path: self._trees.entry(base, path) for path in write.changed}

@@ -86,6 +86,10 @@ class WritableReplicaStore(BareStore):
         lease = self._queue.clone.lease
         return WriterStatus(self._queue.waiting, lease is not None and lease.is_own)
 
+    def catch_up(self) -> None:
+        """Fetch what other writers have pushed. Callers at the same time share a fetch."""
+        self._queue.catch_up()
+
     def apply(self, writes: Sequence[ForwardedWrite]) -> list[WriteResult]:
         """Make the writes that another server handed over, and push them.
 

@@ -307,6 +307,7 @@ def test_a_server_that_does_not_answer_costs_no_write_and_makes_none_twice(work:
 
 def test_the_outcome_is_unknown_if_a_server_did_not_answer_and_the_page_has_changed_since(work: GitRepo) -> None:
     def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        owner.settle(write(owner, "c.md", "# C\n"))  # so that the commit is another one
         take(owner, writes)
         owner.settle(write(owner, "b.md", "# Another\n"))
         raise ConnectionError
@@ -316,6 +317,52 @@ def test_the_outcome_is_unknown_if_a_server_did_not_answer_and_the_page_has_chan
         queue.settle(write(queue, "b.md", "# B\n"))
     assert error.value.kind == "unknown"
     assert text_at(work, "b.md") == "# Another"
+
+
+def test_a_write_is_confirmed_if_a_server_did_not_answer_and_the_history_has_its_commit(work: GitRepo) -> None:
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        take(owner, writes)
+        owner.settle(write(owner, "b.md", "# Another\n"))
+        raise ConnectionError
+
+    _, queue = handed_over(work, handing)
+    made = write(queue, "b.md", "# B\n")
+    queue.settle(made)
+    assert text_at(work, "b.md") == "# Another"
+    assert work.git("--git-dir", str(remote_of(work)), "show", f"{made.commit}:b.md") == "# B"
+
+
+def test_writes_made_while_a_fetch_brings_a_push_that_is_not_answered_yet_are_pushed_next(work: GitRepo) -> None:
+    with slow_remote(remote_of(work)) as remote:
+        clone = ReplicaClone(work.path.parent / "one", parse_source(remote.url))
+        clone.fetch()
+        queue = PushQueue(clone, clone.repository, lambda: None)
+        remote.pace = "held"
+        first = write(queue, "b.md", "# B\n")
+        pushing = threading.Thread(target=queue.settle, args=(first,))
+        pushing.start()
+        assert remote.landed.wait(60)
+        remote.pace = "whole"
+        queue.catch_up()
+        second = write(queue, "c.md", "# C\n")
+        remote.answering.set()
+        pushing.join()
+        queue.settle(second)
+    assert subjects(work)[1:] == ["Write b.md", "Write c.md"]
+    assert [text_at(work, "b.md"), first.error, second.parent] == ["# B", None, first.commit]
+
+
+def test_callers_at_the_same_time_share_a_fetch(work: GitRepo) -> None:
+    told: list[str] = []
+    queue = queue_of(work, pushed=lambda: told.append(queue.clone.tip()))
+    outside = pushed(work, "d.md", "# D\n")
+    threads = [threading.Thread(target=queue.catch_up) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(told) == {outside}
+    assert len(told) < len(threads)
 
 
 def test_many_writers_on_two_clones_lose_nothing(work: GitRepo) -> None:

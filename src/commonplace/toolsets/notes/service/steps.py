@@ -25,6 +25,7 @@ from commonplace.services.writes.links_after import RedirectedLink, redirected_b
 from commonplace.services.writes.moves import MovePlan, plan_moves
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
 from commonplace.services.writes.requests import WriteRequest
+from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
 
 MOVE_FIRST = "Move first, and once, then write or edit under the new path."
@@ -122,6 +123,10 @@ def run_steps(collection: Collection, steps: Sequence[Step], request: WriteReque
     Raises:
         KnowledgeError: a step cannot be made; the message names its number if there are several. Nothing was changed.
     """
+    return on_latest(collection, lambda: _made(collection, steps, request))
+
+
+def _made(collection: Collection, steps: Sequence[Step], request: WriteRequest) -> StepsReceipt:
     results: list[StepResult] = []
     message = request.message or default_message(steps)
     with collection.store.transaction(message, request.author) as transaction:

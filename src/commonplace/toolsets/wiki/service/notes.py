@@ -29,6 +29,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.writes import WriteReceipt, WriteRequest
+from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_name
 from commonplace.toolsets.wiki.rules.wiki import (
     MAX_NOTE_BYTES,
@@ -271,6 +272,11 @@ class LocalNotes:
         """
         if demand.is_empty:
             return write(self._intent(message))
+        return on_latest(self._collection, lambda: self._written_as_demanded(address, write, demand, message))
+
+    def _written_as_demanded(
+        self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
+    ) -> WriteReceipt:
         refused: ConflictError | None = None
         for _ in range(note_lookup.MAX_READ_ATTEMPTS):
             state = note_lookup.state_of(self._collection, address)

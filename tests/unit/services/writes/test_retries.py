@@ -1,0 +1,77 @@
+"""A write that conflicts with a replica's older state is made on the remote's latest one, and only then refused."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ConflictError
+from commonplace.domain.revisions import revision_of
+from commonplace.index import open_index
+from commonplace.replication import Follower
+from commonplace.services import writes
+from commonplace.services.collections import Collection
+from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.retries import on_latest
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.source import parse_source
+from remotes.replicas import push, team
+from support import GitRepo
+
+PAGE = Address("a.md")
+OUTSIDE = "# Alpha\n\nwritten at another server\n"
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> GitRepo:
+    """A work tree whose remote is `team.git` beside it."""
+    return team(tmp_path)[0]
+
+
+@pytest.fixture
+def behind(work: GitRepo, tmp_path: Path) -> Generator[Collection]:
+    """A replica that writes and has not fetched the last push, which set the page to `OUTSIDE`."""
+    follower = Follower(ReplicaClone(tmp_path / "one", parse_source(str(tmp_path / "team.git"))), 3600, writes=True)
+    store = follower.store()
+    collection = Collection("team", store, open_index(store, tmp_path / "cache"), replica=follower)
+    collection.index.sync()
+    push(work, "a.md", OUTSIDE)
+    yield collection
+    collection.index.close()
+
+
+def test_what_was_read_at_another_server_is_no_conflict(behind: Collection, work: GitRepo, tmp_path: Path) -> None:
+    seen = revision_of(OUTSIDE.encode())
+    writes.replace(behind, PAGE, b"# Alpha\n\nthird\n", WriteRequest(expected=seen))
+    assert work.git("--git-dir", str(tmp_path / "team.git"), "show", "HEAD:a.md") == "# Alpha\n\nthird"
+
+
+def test_what_nobody_has_any_more_is_a_conflict_that_names_the_remotes_revision(behind: Collection) -> None:
+    stale = revision_of(b"# Alpha\n\nfirst words\n")
+    push_seen = revision_of(OUTSIDE.encode())
+    with pytest.raises(ConflictError) as error:
+        writes.delete(behind, PAGE, WriteRequest(expected=stale))
+    assert error.value.context["current_revision"] == push_seen
+
+
+def test_a_conflict_stays_if_the_remote_is_away(behind: Collection, tmp_path: Path) -> None:
+    (tmp_path / "team.git").rename(tmp_path / "elsewhere.git")
+    with pytest.raises(ConflictError):
+        writes.replace(behind, PAGE, b"# Alpha\n\nthird\n", WriteRequest(expected=revision_of(OUTSIDE.encode())))
+
+
+def test_a_write_is_made_once_more_only_if_the_branch_has_moved(behind: Collection) -> None:
+    made: list[str] = []
+
+    def refused() -> None:
+        made.append(behind.store.history.head())
+        raise ConflictError("Refused.")
+
+    for _ in range(2):
+        with pytest.raises(ConflictError):
+            on_latest(behind, refused)
+    first, second, third = made
+    assert first != second == third
