@@ -88,7 +88,7 @@ class Cluster:
 
         _await(leaderless, "cluster without a manager")
 
-    def wait_until_green(self, nodes: int | None = None) -> None:
+    def wait_until_green(self, nodes: int | None = None, seconds: float = GREEN_SECONDS) -> None:
         """Wait until every copy of every shard is in its place, on `nodes` nodes (all of them unless told)."""
         wanted = len(self.nodes) if nodes is None else nodes
 
@@ -98,7 +98,7 @@ class Cluster:
             return (health["status"], health["relocating_shards"], health["number_of_nodes"]) == ("green", 0, wanted)
 
         try:
-            _await(green, f"green cluster of {wanted} nodes")
+            _await(green, f"green cluster of {wanted} nodes", seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}: {self._state()}") from None
 
@@ -162,11 +162,11 @@ def _free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def _await(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + GREEN_SECONDS
+def _await(condition: Callable[[], bool], what: str, seconds: float = GREEN_SECONDS) -> None:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with suppress(OpenSearchException):
             if condition():
                 return
         time.sleep(0.1)
-    raise AssertionError(f"there was no {what} within {GREEN_SECONDS:.0f} s")
+    raise AssertionError(f"there was no {what} within {seconds:.0f} s")

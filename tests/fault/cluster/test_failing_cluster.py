@@ -48,7 +48,8 @@ BASES = (Base("alpha"), Base("beta"), Base("gamma"))
 SERVERS, ENGINES = ("server-1", "server-2", "server-3"), ("engine-1", "engine-2", "engine-3")
 HEAP = ("-Xms768m", "-Xmx768m", "-XX:TieredStopAtLevel=4")
 """Nodes that live long compile with both compilers."""
-RECOVERY_SECONDS = 180.0
+RECOVERY_SECONDS = 600.0
+"""Maximum seconds until all is as before a fault. A node of the engine alone needs minutes on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +137,9 @@ def _settled(running_parts: Stage) -> Callable[[], None]:
     """What waits until every part is there again."""
 
     def wait() -> None:
-        running_parts.parts.engines.wait_until_green()
+        running_parts.parts.engines.wait_until_green(seconds=RECOVERY_SECONDS)
         for host in running_parts.hosts:
-            wait_until(lambda host=host: is_ready(host), f"{host.address} is ready")
+            wait_until(lambda host=host: is_ready(host), f"{host.address} is ready", RECOVERY_SECONDS)
 
     return wait
 

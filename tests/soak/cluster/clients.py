@@ -338,6 +338,9 @@ class Writer:
             return "unknown", str(error)
         if answer.status in {200, 201}:
             return "acknowledged", str(answer.json["revision"])
+        if answer.headers.get("content-type") != "application/json":
+            self._client.observed.violate("an answer is no JSON", f"PUT: {answer.status} {answer.body[:300]!r}")
+            return "unknown", f"{answer.status}"
         said = answer.json
         reason = f"{answer.status} {said.get('kind')}: {said.get('error')}"
         if answer.status == 409:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.faces.http.guard import Guard, RouteRules
 from commonplace.faces.responses import send_error, send_json
 
@@ -74,6 +75,10 @@ class App:
 
         try:
             await self._guard.handle(app, part.rules, scope, receive, noted)
+        except asyncio.CancelledError:  # the server ends, and the request has had the time that it gives
+            if begun:
+                raise
+            await send_error(send, _cut_off(scope["method"]))
         except Exception:
             if begun:
                 raise
@@ -103,6 +108,19 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
     del scope, receive
     error = NotFoundError("There is nothing at this URL.", kind="url", hint="The REST API is at /api/v1, MCP at /mcp.")
     await send_error(send, error)
+
+
+def _cut_off(method: str) -> KnowledgeError:
+    """The error of a request that a server could not finish before its end."""
+    if method in {"GET", "HEAD"}:
+        return UnavailableError(
+            "This server ends and could not finish the request.", kind="ending", hint="Ask again.", retry_after=1
+        )
+    return KnowledgeError(
+        "This server ends and could not finish the request. Whether it took effect is unknown.",
+        kind="unknown",
+        hint="Read what it was to change before it is sent again.",
+    )
 
 
 async def _no_method(scope: Scope, receive: Receive, send: Send) -> None:
