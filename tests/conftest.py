@@ -12,6 +12,7 @@ from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
 from deployments.deployment import DEPLOYMENT, ENGINE
+from deployments.left_out import reason_left_out
 from remotes import canary
 from spaces.server import SearchServer, running
 from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked_corpus
@@ -35,6 +36,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = longer
         return
     for item in items:
+        if DEPLOYMENT != "folder" and (reason := reason_left_out(item.name)):
+            item.add_marker(pytest.mark.skip(reason=reason))
         if item.get_closest_marker("soak"):
             item.add_marker(pytest.mark.skip(reason="runs in `make soak` only"))
 

@@ -100,7 +100,7 @@ def new_checkout(folder: Path, place: Path) -> Checkout:
     remote = place / f"{folder.name}.git"
     _run("git", "init", "--quiet", "--bare", "--initial-branch=main", str(remote))
     own = folder / ".git"
-    made = Checkout(folder, remote, own if own.is_dir() else place / "own")
+    made = Checkout(folder, remote, own if (own / "HEAD").is_file() else place / "own")
     if made.own != own:
         _run("git", "init", "--quiet", "--bare", "--initial-branch=main", str(made.own))
         _run("git", f"--git-dir={made.own}", "config", "core.bare", "false")

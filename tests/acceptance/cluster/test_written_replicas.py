@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import signal
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -300,7 +300,8 @@ def test_when_the_server_that_writes_is_killed_or_hangs_another_goes_on(tmp_path
         answer = put(second, "two", "# Two\n")
         assert answer.status == 201, answer.body
         # The lease is replaced with the first push after a fetch has shown whose it is.
-        eventually(lambda: second.url in lease(remote, work) or not put(second, "more", f"{time.monotonic()}"), 60)
+        pushes = (put(second, f"more-{number}", "# More\n").status for number in itertools.count())
+        eventually(lambda: second.url in lease(remote, work) or next(pushes) != 201, 60)
     assert sum("two" in subject for subject in history(remote, work)) == 1
 
 

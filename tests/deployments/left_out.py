@@ -1,0 +1,37 @@
+"""Tests of the acceptance suites that are about folders alone, each with the reason why no replica can pass them."""
+
+from __future__ import annotations
+
+UNCOMMITTED = "a replica has no text that is not committed: what a test writes into its folder arrives as a commit"
+HISTORY = "a replica always has a history"
+WORK_TREE = "linked, sparse and shallow work trees, submodules and merges under way are states of a folder"
+IDENTITY = "a replica commits as the user of its server, not as the configuration of a folder's repository says"
+UNASKED = "what a test writes into its folder is pushed with its next request, and this test sends none"
+
+LEFT_OUT = {
+    "test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed": UNCOMMITTED,
+    "test_each_section_has_the_commit_that_wrote_it": UNCOMMITTED,
+    "test_a_transaction_deletes_what_its_earlier_steps_make_or_move": UNCOMMITTED,
+    "test_text_that_was_not_seen_is_kept_when_an_edit_takes_it_away": UNCOMMITTED,
+    "test_a_move_keeps_lines_that_were_not_seen_and_whose_links_it_rewrites": UNCOMMITTED,
+    "test_text_that_no_commit_holds_is_not_replaced_by_a_restore": UNCOMMITTED,
+    "test_status_tells_where_a_folder_and_its_index_stand": UNCOMMITTED,
+    "test_a_folder_without_history_says_so": HISTORY,
+    "test_without_git_there_is_no_past": HISTORY,
+    "test_a_shallow_clone_knows_the_commits_that_it_has": WORK_TREE,
+    "test_a_linked_work_tree_is_written_on_its_own_branch": WORK_TREE,
+    "test_a_submodule_is_read_and_says_that_it_is_not_written": WORK_TREE,
+    "test_what_a_sparse_checkout_leaves_out_stays_in_the_repository": WORK_TREE,
+    "test_an_operation_in_progress_is_said_and_read_through": WORK_TREE,
+    "test_commits_name_the_program_that_asked_as_it_is_set": IDENTITY,
+    "test_a_subscriber_of_changes_is_told_of_each_change": UNASKED,
+}
+
+
+def reason_left_out(name: str) -> str:
+    """Why a test is left out on deployments with replicas; "" if it is not.
+
+    Args:
+        name: Of the test, with or without its parameters.
+    """
+    return LEFT_OUT.get(name.partition("[")[0], "")
