@@ -80,7 +80,10 @@ class _Cost:
     def detail(self) -> str:
         """Percentiles, and CPU."""
         cpu = f"{self.own:.1f} CPU ms ours" + (f", {self.engine:.1f} the engine's" if self.engine else "")
-        return f"p90 {percentile(self.times, 90):.1f}, p99 {percentile(self.times, 99):.1f} ms; {cpu}"
+        mean = sum(self.times) / len(self.times)
+        spread = " ".join(f"{percentile(self.times, 10 * tenth) / mean:.2f}" for tenth in range(11))
+        most = f"p90 {percentile(self.times, 90):.1f}, p99 {percentile(self.times, 99):.1f} ms"
+        return f"{most}; {cpu}; tenths as multiples of the mean: {spread}"
 
 
 def _on_both_engines(work: Work, nodes: Cluster, sections: int) -> Iterator[Row]:

@@ -1,0 +1,206 @@
+"""A billion sections over fifty shards, calculated: `python -m benchmarks.scale.simulation [--rate 20]`.
+
+A search asks one copy of each shard, and is answered when the slowest one is. Each machine answers its shards' parts
+first come, first served, on all of its cores; of the copies the one on the machine that is free sooner is asked.
+Service times are drawn from measured ones (`MEASURED`), for each shard apart, and carried over to the size of a shard
+by the growth between the two measured sizes. Arrivals and draws come from a fixed seed: the same figures each time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from benchmarks.measuring import percentile
+
+SHARDS = 50
+COPIES = 2
+SECTIONS = 1_000_000_000
+SEARCHES = 2_000
+"""So many are simulated."""
+WARMING = 200
+"""The first ones, which find empty queues, are left out."""
+_SEED = 23
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What searches cost a search cluster at one size."""
+
+    sections: int
+    """In one shard."""
+    cpu: float
+    """CPU milliseconds of the engine for each search: the mean."""
+    spread: Sequence[tuple[float, float]]
+    """Shares of all searches, and how many times the median their times are at most; sorted, from 0 to 1."""
+
+
+_SPREAD = ((0.0, 1.0), (0.5, 1.0), (0.99, 2.87), (1.0, 2.87))
+"""p50 and p99 as measured with 11,000 sections, on a machine that others used. What is below the median counts so."""
+MEASURED: tuple[Measured, Measured] = (Measured(11_000, 16.3, _SPREAD), Measured(46_000, 29.7, _SPREAD))
+"""The generated sections of `python -m benchmarks cluster_engine`, as docs/cluster.md has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """What searches."""
+
+    count: int
+    cores: int
+
+    def copies(self, shards: int) -> int:
+        """Copies of each shard: two, more where there are more machines than two copies occupy."""
+        return max(COPIES, math.ceil(self.count / shards))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What searches take with a number of machines."""
+
+    machines: Machines
+    half: float
+    """Milliseconds: p50."""
+    most: float
+    """Milliseconds: p99."""
+    busy: float
+    """Share of the cores' time that is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTimes:
+    """Milliseconds of a search on one shard: a mean, and how far single searches are from it."""
+
+    mean: float
+    spread: Sequence[tuple[float, float]]
+
+    def at(self, share: float) -> float:
+        """The time that this share of all searches does not exceed: between two known ones in a straight line."""
+        for (low, below), (high, above) in pairwise(self.spread):
+            if share <= high:
+                return self.median * (below + (above - below) * (share - low) / (high - low))
+        return self.median * self.spread[-1][1]
+
+    @property
+    def median(self) -> float:
+        """What makes the mean of all times the measured one."""
+        parts = ((high - low) * (below + above) / 2 for (low, below), (high, above) in pairwise(self.spread))
+        return self.mean / sum(parts)
+
+
+def carried_over(measured: tuple[Measured, Measured], sections: int, *, in_proportion: bool = False) -> ServiceTimes:
+    """Service times of a shard of another size.
+
+    Args:
+        measured: Two sizes, the smaller one first.
+        sections: Of the shard.
+        in_proportion: Whether the time grows by the same amount for each section from the larger size on, which is the
+            most that it can; by default by the same factor for each doubling, as between the two sizes.
+    """
+    small, large = measured
+    if in_proportion:
+        slope = (large.cpu - small.cpu) / (large.sections - small.sections)
+        mean = large.cpu + slope * (sections - large.sections)
+    else:
+        growth = math.log(large.cpu / small.cpu) / math.log(large.sections / small.sections)
+        mean = large.cpu * (sections / large.sections) ** growth
+    return ServiceTimes(mean, large.spread)
+
+
+def simulated(times: ServiceTimes, machines: Machines, rate: float, shards: int = SHARDS) -> Simulated:
+    """Searches that arrive by chance, `rate` a second on average.
+
+    Args:
+        times: Of one shard.
+        machines: What has the copies, spread evenly.
+        rate: Searches a second.
+        shards: Number of shards.
+    """
+    chance = random.Random(_SEED)
+    free: list[list[float]] = [[0.0] * machines.cores for _ in range(machines.count)]
+    """Of each machine the times at which its cores are free, as a heap."""
+    places = [_places(shard, machines, shards) for shard in range(shards)]
+    now = used = 0.0
+    taken: list[float] = []
+    for _ in range(SEARCHES):
+        now += chance.expovariate(rate) * 1000
+        ended = now
+        for copies in places:
+            queue = min((free[machine] for machine in copies), key=lambda one: one[0])
+            time = times.at(chance.random())
+            end = max(queue[0], now) + time
+            heapq.heapreplace(queue, end)
+            ended = max(ended, end)
+            used += time
+        taken.append(ended - now)
+    ordered = sorted(taken[WARMING:])
+    until = max(now, *(max(queue) for queue in free))
+    return Simulated(
+        machines, percentile(ordered, 50), percentile(ordered, 99), used / (until * machines.count * machines.cores)
+    )
+
+
+def fewest(times: ServiceTimes, cores: int, rate: float, most: float, shards: int = SHARDS) -> Simulated | None:
+    """The fewest machines with which p99 is at most `most` milliseconds; None if four times what is needed is not.
+
+    Args:
+        times: Of one shard.
+        cores: Of each machine.
+        rate: Searches a second.
+        most: The limit.
+        shards: Number of shards.
+    """
+    needed = max(COPIES, math.ceil(rate * shards * times.mean / 1000 / cores))
+    low, above = needed - 1, 4 * needed
+    found = simulated(times, Machines(above, cores), rate, shards)
+    if found.most > most:
+        return None
+    while above - low > 1:
+        between = (low + above) // 2
+        tried = simulated(times, Machines(between, cores), rate, shards)
+        if tried.most <= most:
+            above, found = between, tried
+        else:
+            low = between
+    return found
+
+
+def _places(shard: int, machines: Machines, shards: int) -> list[int]:
+    """The machines of a shard's copies, different ones; a machine has as many copies as another, give or take one."""
+    copies = machines.copies(shards)
+    return sorted({(shard * copies + copy) % machines.count for copy in range(copies)})
+
+
+def _alone(times: ServiceTimes) -> tuple[float, float]:
+    """p50 and p99 of searches that wait for nothing: the slowest of all shards."""
+    quantiles = [times.at(share ** (1 / SHARDS)) for share in (0.5, 0.99)]
+    return quantiles[0], quantiles[1]
+
+
+def main() -> None:
+    """Print a table for the rates that are named."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rate", type=float, action="append", help="searches a second; may be repeated")
+    parser.add_argument("--cores", type=int, default=32, help="of one machine")
+    given = parser.parse_args()
+    for sentence, in_proportion in (("as between the sizes", False), ("in proportion", True)):
+        times = carried_over(MEASURED, SECTIONS // SHARDS, in_proportion=in_proportion)
+        half, most = _alone(times)
+        alone = f"without waiting p50 {half:,.0f}, p99 {most:,.0f} ms"
+        print(f"\nGrowth {sentence}: {times.mean:,.0f} CPU ms a shard; {alone}")
+        print("| searches a second | machines | copies | p50 | p99 | busy |\n|---|---|---|---|---|---|")
+        for rate in given.rate or [1.0, 10.0]:
+            one = fewest(times, given.cores, rate, 1.5 * most)
+            if one is None:
+                print(f"| {rate:g} | more than four times what the work needs | | | | |")
+                continue
+            number, copies = one.machines.count, one.machines.copies(SHARDS)
+            print(f"| {rate:g} | {number:,} | {copies} | {one.half:,.0f} ms | {one.most:,.0f} ms | {one.busy:.0%} |")
+
+
+if __name__ == "__main__":
+    main()
