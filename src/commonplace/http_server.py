@@ -192,7 +192,10 @@ def _parts(
         parts.append(MountedApp(METADATA, metadata, RouteRules(small_body, lambda _: True)))
     if hosting.mcp_only:
         return parts
-    for contract in rest_contracts(settings):
+    contracts = list(rest_contracts(settings))
+    if len(contracts) > 1:
+        raise ConfigError(f"Several toolsets have a REST API, and there is one address for it: {API_PREFIX}.")
+    for contract in contracts:
         rest = RestApi(services, contract)
         rules = RouteRules(rest.max_body, rest.is_open, takes_any_type=rest.takes_any_type)
         parts.append(MountedApp(API_PREFIX, rest, rules))

@@ -72,7 +72,7 @@ def test_the_readme_names_every_command_and_no_other() -> None:
     sentence = readme[readme.index("`commonplace mcp`, `serve`") :].partition(". ")[0]
     named = [name.removeprefix("commonplace ") for name in re.findall(r"`([^`]+)`", sentence)]
     listed = _help().partition("Commands:")[2].partition("Exit codes")[0]
-    assert named == re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE)
+    assert named == re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE)
 
 
 def test_every_option_of_the_readme_is_known_to_a_command_that_it_shows() -> None:

@@ -173,17 +173,17 @@ class EmbeddingRun:
         """The texts' vectors, computed by two threads; None if stopped."""
         middle = (len(texts) + 1) // 2
         # Both are new threads, because the lowered priority of a thread cannot be raised again.
-        files = [_EncoderThread(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
-        for half in files:
-            half.start()
-        for half in files:
-            half.join()
-        for half in files:
-            if half.failure:
-                raise half.failure
-        if any(half.unfinished for half in files):
+        threads = [_EncoderThread(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for thread in threads:
+            if thread.failure:
+                raise thread.failure
+        if any(thread.unfinished for thread in threads):
             return None
-        made = [vectors for half in files for vectors in half.made]
+        made = [vectors for thread in threads for vectors in thread.made]
         return np.concatenate(made) if made else np.empty((0, 0), np.float32)
 
 

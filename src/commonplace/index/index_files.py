@@ -254,15 +254,15 @@ class OpenIndexFiles:
     def __init__(self, store: Store, folder: Path, fill: Callable[[IndexFiles], None]) -> None:
         self._store = store
         self._fill = fill
-        self._home = IndexLocation(store, folder)
+        self._location = IndexLocation(store, folder)
         self._lock = threading.RLock()
-        self._halves = self._home.open()
+        self._files = self._location.open()
 
     @property
     def files(self) -> IndexFiles:
         """The open files, which may have been deleted from the folder."""
         with self._lock:
-            return self._halves
+            return self._files
 
     def use(self, work: Callable[[IndexFiles], Cached]) -> Cached:
         """Run `work` on the index. If the index is damaged, reopen it, then rebuild it, and retry.
@@ -281,7 +281,7 @@ class OpenIndexFiles:
                     refuse_unless_damaged(error)
                 log.warning("%s: the index failed (%s)", self._store.name, type(error).__name__)
                 if attempt == 1:
-                    self._home.discard()
+                    self._location.discard()
                 self._reopen(files)
         raise unusable()
 
@@ -289,7 +289,7 @@ class OpenIndexFiles:
         """The catalogue for background work; None if it was deleted or cannot be read now."""
         with self._lock:
             try:
-                return self._halves.catalogue if self._halves.current else None
+                return self._files.catalogue if self._files.current else None
             except StorageError:
                 return None
 
@@ -300,28 +300,28 @@ class OpenIndexFiles:
             StorageError: the index cannot be deleted, or no location is writable.
         """
         with self._lock:
-            self._home.discard()
-            self._reopen(self._halves)
+            self._location.discard()
+            self._reopen(self._files)
 
     def close(self) -> None:
         """Release all resources."""
-        self._halves.close()
-        self._home.close()
+        self._files.close()
+        self._location.close()
 
     def _current(self) -> IndexFiles:
         with self._lock:
-            if not self._halves.current:
+            if not self._files.current:
                 log.warning("%s: the index was deleted or replaced", self._store.name)
-                self._reopen(self._halves)
-            return self._halves
+                self._reopen(self._files)
+            return self._files
 
     def _reopen(self, failed: IndexFiles) -> None:
         """Reopen the index, unless another thread has, and fill it if it is new."""
         with self._lock:
-            if self._halves is not failed:
+            if self._files is not failed:
                 return
             failed.abandon()
-            files = self._home.open()
+            files = self._location.open()
             try:
                 with failures():
                     self._fill(files)
@@ -331,7 +331,7 @@ class OpenIndexFiles:
                     raise
                 refuse_unless_damaged(error)
                 raise unusable() from error
-            self._halves = files
+            self._files = files
 
 
 def refuse_unless_damaged(error: Exception) -> None:

@@ -68,12 +68,12 @@ class Collections:
     """The open collections, in the order in which they were named.
 
     Args:
-        opened: Called once, when a collection is first needed, so that a server answers its client before it opens
+        open_all: Called once, when a collection is first needed, so that a server answers its client before it opens
             anything.
     """
 
-    def __init__(self, opened: Callable[[], Sequence[Collection]]) -> None:
-        self._open = opened
+    def __init__(self, open_all: Callable[[], Sequence[Collection]]) -> None:
+        self._open = open_all
         self._members: tuple[Collection, ...] | None = None
         self._opening = Lock()
 

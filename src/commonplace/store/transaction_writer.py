@@ -227,7 +227,7 @@ class TransactionWriter:
             raise _not_taken_back(why) from why
 
     def _conclude(self, token: str, swap: FileSwap, commit: BranchUpdate | None, read: Mapping[str, FileStat]) -> None:
-        """The steps after the acknowledgement. If they fail, the journal leaves them to the next writer."""
+        """The steps after the write is durable. If they fail, the journal leaves them to the next writer."""
         try:
             if self._git and commit:
                 self._pending = self._git.update_index(token, commit, {**read, **swap.written}, self._pending)

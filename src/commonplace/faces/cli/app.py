@@ -136,7 +136,7 @@ def _add(app: typer.Typer, name: str, function: Callable[..., object]) -> None:
 
 
 def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
-    """The commands of plugins; one that is no command is left out, and its plugin is told why."""
+    """The commands of plugins; one that is no command is skipped, and a fault is recorded for its plugin."""
     usable: dict[str, Callable[..., object]] = {}
     taken = command_modules(parts.toolset_commands())
     for name, added in parts.commands().items():

@@ -42,21 +42,21 @@ class _Subscriber:
     sees: frozenset[str] | None
     """The collections that its caller may use; None for all."""
     listing: bool
-    """Whether it is told when resources come or go."""
+    """Whether changes of the list of resources are sent."""
     client: str
-    """Whose it is, as `Quota` counts."""
+    """The client that `Quota` counts."""
     asked: set[str] = field(default_factory=set[str])
     """The URIs that are counted."""
     uris: dict[str, Callable[[], ResourceSource | None]] = field(
         default_factory=dict[str, Callable[[], ResourceSource | None]]
     )
-    """What finds out what stands behind each URI that it follows."""
+    """Looks up the source of each subscribed URI."""
     known: dict[str, ResourceSource] = field(default_factory=dict[str, ResourceSource])
-    """What was found out; kept, so that the end of a document can be told."""
+    """The sources found; kept, so that the deletion of a document can be announced."""
 
 
 class SubscriptionManager:
-    """Who follows what, and how they are told.
+    """Subscriptions, and their notifications.
 
     Args:
         resources: What can be followed.

@@ -1,4 +1,4 @@
-"""Listing and calling the tools of a dialect."""
+"""Listing and calling the tools of a toolset."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class ToolHandlers:
     """
 
     def __init__(self, toolset: Toolset, runner: Runner) -> None:
-        self._dialect = toolset
+        self._toolset = toolset
         self._runner = runner
         self._rows = {row.name: row for row in allowed_tools(toolset.tools, runner.tier)}
         self._header_schemas: dict[str, Mapping[str, object] | None] = {}
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        """All of them, in the dialect's order."""
+        """The listed tools, in the toolset's order."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of tools has one page.")
         return types.ListToolsResult(tools=[_wire(row) for row in self._rows.values()])
@@ -91,14 +91,14 @@ class ToolHandlers:
         except KnowledgeError as error:
             if isinstance(error, UnableError) and is_modern(context):
                 raise unable(error) from error
-            return _refused(self._dialect, error)
+            return _refused(self._toolset, error)
 
     def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
         with recording_retained() as kept:
             shown = row.handler.run(call, arguments)
-        result = _answered(self._dialect, _with_kept(shown, in_no_commit(kept)))
+        result = _answered(self._toolset, _with_kept(shown, in_no_commit(kept)))
         sources = _sources(call.services) if before is None else before
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 

@@ -117,7 +117,7 @@ class BoundHandler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One row of a dialect."""
+    """One row of a toolset."""
 
     name: str
     title: str
@@ -199,7 +199,7 @@ class ResourceSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """The resources of a dialect."""
+    """The resources of a toolset."""
 
     templates: tuple[ResourceTemplate, ...]
     list: Callable[[Call, int, int], tuple[Sequence[Resource], bool]]

@@ -61,7 +61,7 @@ class RestApi:
                 await self._answer_document(send, scope, with_body=with_body)
                 return
             body = await _read(receive)
-            reads = all(one.tier != "write" for _, one in options if one.method == method)
+            reads = all(one.tier in {None, "read"} for _, one in options if one.method == method)
             answer = partial(self._answer, scope, method, options, body)
             reply = await _unless_gone(receive, run_in_worker(answer, reads=reads))
             if reply is None:
@@ -98,7 +98,11 @@ class RestApi:
 
     def is_open(self, scope: Scope) -> bool:
         """Whether a request needs no key."""
-        return _below(scope) == b"/health"
+        try:
+            options = self._router.options(_below(scope))
+        except InvalidInputError:  # told when the request is answered
+            return False
+        return bool(options) and all(one.tier is None for _, one in options)
 
     @cached_property
     def _document(self) -> Json:

@@ -42,7 +42,7 @@ MAX_IDLE_CONNECTIONS = 4
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
--- Small columns only: lists and sorts walk this table. `id` is made from the path (`entries.document_key`).
+-- Small columns only: lists and sorts walk this table. `id` is made from the path (`document_rows.document_key`).
 CREATE TABLE files (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE,
     size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER, revision TEXT,
@@ -74,8 +74,8 @@ CREATE TABLE links (
 CREATE TABLE unsettled (key TEXT PRIMARY KEY) WITHOUT ROWID;
 -- Documents newer here than in the full text, which they hide there; without text: gone.
 CREATE TABLE recent (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, path TEXT NOT NULL, text TEXT);
--- What full syncs have still to take in: a row goes only when both halves of the index have it. `begun` marks those of
--- which the full text may already hold what the catalogue does not, because a batch with them was begun.
+-- Paths that a full sync has yet to index. A row is deleted once catalogue and full text contain the file. `begun`: a
+-- batch with the file was begun, so the full text may already contain what the catalogue does not.
 CREATE TABLE pending (path TEXT PRIMARY KEY, begun INTEGER) WITHOUT ROWID;
 CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 """
@@ -113,7 +113,7 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._idle: list[sqlite3.Connection] = []
-        self._lent: set[sqlite3.Connection] = set()
+        self._in_use: set[sqlite3.Connection] = set()
         """Connections in use that may become idle; others are closed after use."""
         self._closed = False
         self._lock = threading.Lock()
@@ -126,12 +126,12 @@ class Catalogue:
     @contextmanager
     def reading(self) -> Generator[sqlite3.Connection]:
         """A consistent read transaction for the duration of a `with` block."""
-        connection = self._taken()
+        connection = self._acquire()
         try:
             connection.execute("BEGIN")
             yield connection
         finally:
-            self._returned(connection)
+            self._release(connection)
 
     @contextmanager
     def writing(self, *, batch: bool = False) -> Generator[sqlite3.Connection]:
@@ -141,14 +141,14 @@ class Catalogue:
             batch: Use the larger page cache, for many writes.
         """
         with self._writing:
-            connection = self._begun()
+            connection = self._begin_write()
             try:
                 if batch:
-                    _keep(connection, BATCH_CACHE_KIB)
+                    _set_cache_size(connection, BATCH_CACHE_KIB)
                 yield connection
                 connection.execute("COMMIT")
             finally:
-                self._returned(connection, batch=batch)
+                self._release(connection, batch=batch)
 
     def close(self) -> None:
         """Close every connection.
@@ -156,66 +156,66 @@ class Catalogue:
         A connection that another thread uses, which would crash, is closed when it is returned.
         """
         self._closed = True
-        self._renew()
+        self._discard_idle()
 
-    def _renew(self) -> None:
+    def _discard_idle(self) -> None:
         with self._lock:
             for connection in self._idle:
                 connection.close()
             self._idle.clear()
-            self._lent.clear()
+            self._in_use.clear()
 
-    def _begun(self) -> sqlite3.Connection:
+    def _begin_write(self) -> sqlite3.Connection:
         """A connection with a started write transaction."""
         try:
-            return self._beginning(WRITER_WAIT_SECONDS)
+            return self._begin_immediate(WRITER_WAIT_SECONDS)
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-        self._renew()
-        return self._beginning(BUSY_SECONDS - WRITER_WAIT_SECONDS)
+        self._discard_idle()
+        return self._begin_immediate(BUSY_SECONDS - WRITER_WAIT_SECONDS)
 
-    def _beginning(self, seconds: float) -> sqlite3.Connection:
-        connection = self._taken()
+    def _begin_immediate(self, seconds: float) -> sqlite3.Connection:
+        connection = self._acquire()
         with ExitStack() as returning:
-            returning.callback(self._returned, connection)
-            _wait(connection, seconds)
+            returning.callback(self._release, connection)
+            _set_busy_timeout(connection, seconds)
             connection.execute("BEGIN IMMEDIATE")
-            _wait(connection, BUSY_SECONDS)
+            _set_busy_timeout(connection, BUSY_SECONDS)
             returning.pop_all()
         return connection
 
-    def _taken(self) -> sqlite3.Connection:
+    def _acquire(self) -> sqlite3.Connection:
         with self._lock:
             if self._idle:
-                self._lent.add(connection := self._idle.pop())
+                self._in_use.add(connection := self._idle.pop())
                 return connection
         connection = _connected(self._path)
         with self._lock:
-            self._lent.add(connection)
+            self._in_use.add(connection)
         return connection
 
-    def _returned(self, connection: sqlite3.Connection, *, batch: bool = False) -> None:
+    def _release(self, connection: sqlite3.Connection, *, batch: bool = False) -> None:
         sound = False
         with suppress(sqlite3.Error):  # the connection is closed then, which rolls back
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if batch:
-                _keep(connection, CACHE_KIB)
+                _set_cache_size(connection, CACHE_KIB)
             sound = True
         with self._lock:
-            if sound and connection in self._lent and not self._closed and len(self._idle) < MAX_IDLE_CONNECTIONS:
+            if sound and connection in self._in_use and not self._closed and len(self._idle) < MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
             else:
                 connection.close()
-            self._lent.discard(connection)
+            self._in_use.discard(connection)
 
 
-def _wait(connection: sqlite3.Connection, seconds: float) -> None:
+def _set_busy_timeout(connection: sqlite3.Connection, seconds: float) -> None:
     connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
 
-def _keep(connection: sqlite3.Connection, kibibytes: int) -> None:
+def _set_cache_size(connection: sqlite3.Connection, kibibytes: int) -> None:
     connection.execute(f"PRAGMA cache_size = -{kibibytes}")
 
 
@@ -292,5 +292,5 @@ def _connected(path: Path, *, create: bool = False) -> sqlite3.Connection:
     connection.create_function("folded", 1, fold, deterministic=True)
     for pragma in ("synchronous = NORMAL", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
-    _keep(connection, CACHE_KIB)
+    _set_cache_size(connection, CACHE_KIB)
     return connection

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from commonplace.domain.errors import KnowledgeError, UnavailableError
-from commonplace.store.disk.durable import Unsynced
-from commonplace.store.disk.file_swap import changed_meanwhile
+from commonplace.store.disk.durable import Unsynced, sync_folders
+from commonplace.store.disk.file_swap import changed_meanwhile, storage_error
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.objects import EMPTY_TREE, MODE_FILE, NewObjects, TreeEntry, changed_tree
 from commonplace.store.git.repository import GitRepository
@@ -221,6 +221,8 @@ class PushQueue:
                     return
         except KnowledgeError as error:
             self._reject_all(error)
+        except OSError as error:
+            self._reject_all(storage_error(error, "the write"))
         except BaseException as error:
             self._reject_all(unknown_outcome(self.clone.source.name, type(error).__name__))
             raise
@@ -338,7 +340,7 @@ class PushQueue:
             with Unsynced() as unsynced:
                 objects.write(unsynced)
                 unsynced.sync()
-            objects.place()
+            sync_folders(objects.place(), unless_ordered=True)
         except BaseException:
             objects.discard()
             raise

@@ -1,4 +1,4 @@
-"""Listing and rendering the prompts of a dialect, and completions for arguments of prompts and resources."""
+"""Listing and rendering the prompts of a toolset, and completions for arguments of prompts and resources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rendered = types.GetPromptResult | types.InputRequiredResult
 
 
 class PromptHandlers:
-    """Listing and rendering the prompts of a dialect."""
+    """Listing and rendering the prompts of a toolset."""
 
     def __init__(self, prompts: Sequence[Prompt], runner: Runner) -> None:
         self._prompts = {prompt.name: prompt for prompt in prompts}

@@ -1,4 +1,4 @@
-"""Listing and reading the resources of a dialect."""
+"""Listing and reading the resources of a toolset."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESOURCE_NOT_FOUND = -32002
 
 
 class ResourceHandlers:
-    """Listing and reading the resources of a dialect."""
+    """Listing and reading the resources of a toolset."""
 
     def __init__(self, resources: Resources, runner: Runner) -> None:
         self._resources = resources
