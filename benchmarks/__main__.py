@@ -1,4 +1,4 @@
-"""Runs the benchmarks: `python -m benchmarks [part…] [--runs 3] [--sections 150000]`."""
+"""Runs the benchmarks: `python -m benchmarks [part…] [--runs 3] [--sections 150000] [--files 300]`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import cast
 
 from benchmarks.machine.calibration import measured
-from benchmarks.measuring import Row, line, machine
+from benchmarks.measuring import Row, Work, line, machine
 
 HERE = Path(__file__).parent
 
@@ -29,13 +29,15 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)}; all of them without")
     parser.add_argument("--runs", type=int, default=3, help="repetitions of each long measurement; medians are shown")
     parser.add_argument("--sections", type=int, default=150_000, help="size of the large generated tree")
+    parser.add_argument("--files", type=int, default=0, help="for a trial: the most files of a tree; see --out")
     parser.add_argument("--out", type=Path, default=HERE, help="where results.json and results.md go")
     given = parser.parse_args()
     if unknown := set(given.parts) - set(parts):
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
     # Each part has a process of its own: what one leaves in memory is not measured with the next.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as process:
-        ran = process.map(measured, given.parts or parts, repeat(given.runs), repeat(given.sections))
+        work = Work(Path(), given.runs, given.sections, given.files)
+        ran = process.map(measured, given.parts or parts, repeat(work))
         _write(given.out, [row for rows in ran for row in rows])
     return 0
 
@@ -58,13 +60,14 @@ def _write(folder: Path, rows: Sequence[Row]) -> None:
     file.write_text(
         json.dumps({**about, "rows": [*kept, *made]}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    lines = [f"Measured on {about['machine']}, {about['date']}.", "", *_HEAD]
+    lines = [f"Measured on {about['machine']}; the last part on {about['date']}.", "", *_HEAD]
     lines += [line(Row(**row)) for row in cast("list[dict[str, str]]", [*kept, *made])]  # pyright: ignore[reportArgumentType]
     (folder / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 _HEAD = (
-    "`machine`: fixed work before and after each part, a loop in Python and the start of the MCP SDK's hello-world.",
+    "`machine`: the day, and fixed work before and after each part: a loop in Python, the start of the MCP SDK's",
+    "hello-world. Rows without it are of 2026-11-21 to 2026-11-23.",
     "",
     "| what | figure | reach | detail | machine |",
     "|---|---|---|---|---|",

@@ -27,7 +27,7 @@ class Row:
     detail: str = ""
     """What else was seen: other percentiles, wall seconds, sizes."""
     machine: str = ""
-    """What the machine needed for fixed work before and after this part, and its load."""
+    """The day, what the machine needed for fixed work before and after this part, and its load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,12 @@ class Work:
     """How often a measurement is repeated."""
     sections: int
     """The size of the large generated tree."""
+    files: int = 0
+    """For a trial: the most files of a tree, which is then a generated one; 0 for the sizes that count."""
+
+    def size(self, files: int) -> int:
+        """The size of a tree, or that of a trial."""
+        return min(files, self.files or files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.measuring import Work
+
 SHARED = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[2] / "shared"))
 CORPORA = ("cpp-docs", "powershell-docs")
 
@@ -38,6 +40,12 @@ def real_tree(place: Path, name: str = CORPORA[0]) -> Tree | None:
             tar.extractall(target)  # noqa: S202 - our own archives
     paths = [path for path in sorted(target.rglob("*.md")) if "/." not in f"/{path.relative_to(target)}"]  # as served
     return Tree(name, target, len(paths), _questions_about(paths))
+
+
+def tree_of(work: Work, files: int, sections: int = 10) -> Tree:
+    """The first corpus; where it is absent, and for a trial, a generated tree of so many files."""
+    real = None if work.files else real_tree(work.folder)
+    return real or generated_tree(work.folder, work.size(files), sections)
 
 
 def generated_tree(place: Path, files: int, sections: int) -> Tree:

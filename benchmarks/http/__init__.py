@@ -19,7 +19,7 @@ from benchmarks.http.server import HttpServer, tool_call
 from benchmarks.measuring import Row, Work, milliseconds, percentile
 from benchmarks.serving import committed
 from benchmarks.stdio import StdioServer
-from benchmarks.trees import Tree, generated_tree, real_tree
+from benchmarks.trees import Tree, tree_of
 
 __all__ = ["HttpServer", "LoadResult", "Writer", "load_requests", "rows", "run_load", "serving"]
 
@@ -40,7 +40,7 @@ WRITER = ("--tier", "write", "--commit", "auto")
 
 def rows(work: Work) -> Iterator[Row]:
     """Every figure of this part."""
-    tree = real_tree(work.folder) or generated_tree(work.folder, FILES, 10)
+    tree = tree_of(work, FILES)
     committed(tree.folder)
     with serving(work, tree, 1) as server:
         yield from _alone(server, tree)

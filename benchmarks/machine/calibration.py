@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -43,8 +44,9 @@ class Calibration:
         return cls(statistics.median(_loop() for _ in range(REPEATS)), hello, os.getloadavg()[0])
 
     def with_later(self, later: Calibration) -> str:
-        """Both, before and after a part, as shown."""
+        """Both, before and after a part, with the day, as shown."""
         pairs = (
+            f"{datetime.now(UTC):%Y-%m-%d}",
             f"loop {self.loop:.0f}, {later.loop:.0f} ms",
             f"hello-world {self.hello:.2f}, {later.hello:.2f} CPU s",
             f"load {self.load:.1f}, {later.load:.1f}",
@@ -52,13 +54,18 @@ class Calibration:
         return "; ".join(pairs)
 
 
-def measured(part: str, runs: int, sections: int) -> list[Row]:
-    """The rows of one part, each printed as soon as it is there, with what the machine needed for fixed work."""
+def measured(part: str, work: Work) -> list[Row]:
+    """The rows of one part, each printed as soon as it is there, with what the machine needed for fixed work.
+
+    Args:
+        part: Its name.
+        work: What it may use; its folder is replaced by an empty one.
+    """
     rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
     found: list[Row] = []
     before = Calibration.taken()
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-") as folder:
-        for row in rows(Work(Path(folder), runs, sections)):
+        for row in rows(replace(work, folder=Path(folder))):
             found.append(row)
             print(line(row), flush=True)
     machine = before.with_later(Calibration.taken())

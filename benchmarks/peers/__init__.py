@@ -21,7 +21,7 @@ from benchmarks.measuring import Row, Work, percentile
 from benchmarks.peers import installed
 from benchmarks.peers.programs import OWN, Program, programs
 from benchmarks.stdio import StdioProcess
-from benchmarks.trees import Tree, generated_tree, real_tree
+from benchmarks.trees import Tree, tree_of
 
 PART = "peers"
 FILES = 10_000
@@ -39,7 +39,7 @@ Figures = dict[str, tuple[float, str]]
 
 def rows(work: Work) -> Iterator[Row]:
     """Every figure of this part: the medians of each program, and their ratios to this program's."""
-    tree = real_tree(work.folder) or generated_tree(work.folder, FILES, 10)
+    tree = tree_of(work, FILES)
     questions = three_words(tree)
     compared = programs(tree.folder, work.folder / "state")
     rounds: dict[str, list[Figures]] = {}

@@ -34,7 +34,7 @@ SAMPLE_SECONDS = 0.05
 def rows(work: Work) -> Iterator[Row]:
     """Every figure of this part."""
     searches: dict[int, float] = {}
-    for size in SIZES:
+    for size in dict.fromkeys(map(work.size, SIZES)):
         tree = generated_tree(work.folder, size, SECTIONS_EACH)
         committed(tree.folder)
         state = work.folder / "state"
