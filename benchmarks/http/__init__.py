@@ -21,7 +21,7 @@ from benchmarks.serving import committed
 from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree, tree_of
 
-__all__ = ["HttpServer", "LoadResult", "Writer", "load_requests", "rows", "run_load", "serving"]
+__all__ = ["WRITES", "HttpServer", "LoadResult", "Writer", "load_requests", "rows", "run_load", "serving"]
 
 PART = "http"
 FILES = 10_000

@@ -26,7 +26,7 @@ class LoadResult:
     wall: float
     """Seconds."""
     errors: int
-    """Answers of another status than 200, and connections that the server closed."""
+    """Answers of another status than 200 and 201, and connections that the server closed."""
 
     @property
     def rate(self) -> float:
@@ -54,8 +54,8 @@ class _Exchange:
 
     @property
     def is_ok(self) -> bool:
-        """Whether the status is 200."""
-        return self.come.startswith(b"HTTP/1.1 200 ")
+        """Whether the status is 200 or 201."""
+        return self.come.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 201 "))
 
 
 def run_load(port: int, requests: Sequence[bytes], connections: int, seconds: float) -> LoadResult:
