@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -16,12 +18,14 @@ from commonplace.store import open_store
 from support import Amount, GitRepo, MakeRepo
 
 WRITER = Path(__file__).with_name("store_writer.py")
+THREADS = 6
+BEGIN: dict[str, str | bytes] = {"pair/left.md": "same\n", "pair/right.md": "same\n", "here/moved.md": "# Moved\n"}
 Told = dict[str, object]
 
 
-def start(folder: Path, state: Path, commit: str, name: str, count: int) -> subprocess.Popen[str]:
+def start(folder: Path, state: Path, commit: str, name: str, count: int, threads: int = 1) -> subprocess.Popen[str]:
     """A writer process."""
-    command = [sys.executable, WRITER, folder, state, commit, name, str(count)]
+    command = [sys.executable, WRITER, folder, state, commit, name, str(count), str(threads)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -33,11 +37,10 @@ def told(output: str) -> list[Told]:
 def check(folder: Path, writes: list[Told], repo: GitRepo | None) -> None:
     """Every line that was acknowledged in an appended page is there once; pairs are equal; the moved page is single."""
     for write in writes:
-        line, files = str(write["line"]), write["files"]
-        assert isinstance(files, list)
-        if str(files[0]).startswith("page-"):
-            text = (folder / str(files[0])).read_text()
-            assert text.splitlines(keepends=True).count(line) == 1, f"{line!r} is {text.count(line)} times in {files}"
+        line, path = str(write["line"]), next(iter(cast("list[str]", write["files"])))
+        if path.startswith(("page-", "new/")):
+            text = (folder / path).read_text()
+            assert text.splitlines(keepends=True).count(line) == 1, f"{line!r} is {text.count(line)} times in {path}"
     assert (folder / "pair/left.md").read_bytes() == (folder / "pair/right.md").read_bytes()
     assert (folder / "here/moved.md").exists() + (folder / "there/moved.md").exists() == 1
     hidden = [path for path in folder.rglob(".*") if ".git" not in path.parts]
@@ -80,6 +83,35 @@ def test_a_writer_killed_at_random_loses_nothing(kind: str, tmp_path: Path, git_
     assert store.recover() == []
     assert len(writes) > rounds * 2, "too few writes were acknowledged to show anything"
     check(folder, writes, repo)
+
+
+@pytest.mark.timeout(3600)
+def test_threads_that_share_their_flushes_lose_nothing_to_a_kill(
+    tmp_path: Path, git_repo: MakeRepo, amount: Amount, record_property: Callable[[str, object], None]
+) -> None:
+    repo = git_repo("repo", BEGIN)
+    chance = random.Random("threads")
+    writes: list[Told] = []
+    flushes = 0
+    for number in range(amount(3, 100)):
+        writer = start(repo.path, tmp_path / "state", "auto", f"round {number}", 0, THREADS)
+        assert writer.stdout
+        lines = [writer.stdout.readline() for _ in range(chance.randrange(10, 60))]
+        killer = threading.Timer(chance.uniform(0.0, 0.03), writer.kill)
+        killer.start()
+        output, errors = writer.communicate(timeout=60)
+        killer.join()
+        assert writer.returncode == -signal.SIGKILL, errors
+        acknowledged = told("".join(lines) + output)
+        flushes += max(int(str(write["flushes"])) for write in acknowledged)
+        writes += acknowledged
+    store = open_store(repo.path, commit="auto", state_dir=tmp_path / "state")
+    store.recover()
+    assert store.recover() == []
+    record_property("writes", len(writes))
+    record_property("flushes", flushes)
+    assert flushes < 2 * len(writes), "no writes shared their flushes: those of files and of Git's index"
+    check(repo.path, writes, repo)
 
 
 @pytest.mark.timeout(3600)

@@ -86,7 +86,7 @@ def test_writers_that_wait_for_each_other_share_a_flush_and_each_has_its_own_com
 ) -> None:
     paths = [f"in/new-{number}.md" for number in range(6)]
     writers.run([putting(path, f"# {path}\n".encode()) for path in paths])
-    assert len(flushes) == 1
+    assert len(flushes) == 2  # of the files of all writes, and of Git's index
     commits = repo.git("log", "--reverse", "--format=%H", "main").splitlines()[1:]
     assert sorted(commits) == sorted(writers.commits.values())
     for path in paths:

@@ -117,17 +117,23 @@ class IndexEntries:
         return True
 
     def _write(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> IndexFile | None:
-        """Write the new index; None if only libgit2 or Git can parse it."""
+        """Write the new index; None if only libgit2 or Git can parse it.
+
+        It is flushed: else a power failure may leave its name on an empty file, and Git reads no such repository.
+        """
         beside.unlink(missing_ok=True)
-        try:
-            new = self._read().index.changed(changes)
-        except UnsupportedIndexError:
-            changed_copy(self._file, beside, changes)
-            return None
         with Unsynced() as unsynced:
-            descriptor = unsynced.create(beside, new.raw)
-            with suppress(FileNotFoundError):
-                os.fchmod(descriptor, self._file.lstat().st_mode & 0o777)
+            try:
+                new = self._read().index.changed(changes)
+            except UnsupportedIndexError:
+                new = None
+                changed_copy(self._file, beside, changes)
+                unsynced.keep(os.open(beside, os.O_RDWR | os.O_CLOEXEC))
+            else:
+                descriptor = unsynced.create(beside, new.raw)
+                with suppress(FileNotFoundError):
+                    os.fchmod(descriptor, self._file.lstat().st_mode & 0o777)
+            unsynced.sync()
         return new
 
     def _read(self) -> _Known:

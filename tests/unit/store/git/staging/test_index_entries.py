@@ -170,6 +170,17 @@ def test_indexes_of_every_kind_are_kept_up_to_date(repo: GitRepo, setup: str) ->
     repo.git("fsck", "--strict")
 
 
+@pytest.mark.parametrize("version", ["2", "4"])
+def test_a_new_index_is_on_the_disk_before_it_has_its_name(repo: GitRepo, version: str) -> None:
+    repo.git("update-index", "--index-version", version)
+    old = (repo.path / ".git/index").read_bytes()
+    at_flush: list[bytes] = []
+    with before("commonplace.flush", lambda _: True, lambda: at_flush.append((repo.path / ".git/index").read_bytes())):
+        write(committing(repo.path), "new.md", b"# New\n")
+    assert at_flush == [old, old]
+    assert (repo.path / ".git/index").read_bytes() != old
+
+
 def test_a_file_whose_name_becomes_a_folder_and_back(repo: GitRepo) -> None:
     store = committing(repo.path)
     with store.transaction("To a folder") as transaction:
