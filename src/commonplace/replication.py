@@ -62,7 +62,7 @@ class Follower:
 
     def __init__(self, clone: ReplicaClone, longest_pause: float, *, writes: bool = False, secret: str = "") -> None:
         self.clone = clone
-        self._written = WritableReplicaStore(clone, self._pushed, self._refusal, secret) if writes else None
+        self._written = WritableReplicaStore(clone, self._on_pushed, self._refusal, secret) if writes else None
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._read = threading.Event()
@@ -235,7 +235,7 @@ class Follower:
             self._step(index, self._earlier)
         return False
 
-    def _pushed(self) -> None:
+    def _on_pushed(self) -> None:
         """The clone's branch has moved to a write of this process. The writer's face indexes its documents."""
         if self._tailer is not None:
             self._tailer.expect()

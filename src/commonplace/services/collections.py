@@ -135,7 +135,7 @@ class Collections:
             paths = [record.address.path for record in collection.index.by_id(reference)]
             if paths:
                 raise _ambiguous(reference, collection.name, sorted(paths))
-            unseen = _record_of_new_file(collection, reference)
+            unseen = _record_of_new_path(collection, reference)
             if unseen is not None:
                 return FoundDocument(collection, unseen)
         nearest = [near for collection in chosen for near in collection.index.nearest(reference)][:MAX_NEAREST_IDS]
@@ -254,7 +254,7 @@ def record_of_new_file(collection: Collection, address: Address) -> Record | Non
     return collection.index.record(address)
 
 
-def _record_of_new_file(collection: Collection, reference: str) -> Record | None:
+def _record_of_new_path(collection: Collection, reference: str) -> Record | None:
     with suppress(InvalidInputError):
         return record_of_new_file(collection, parse_document_address(reference))
     return None

@@ -77,13 +77,13 @@ class FolderStore:
     @property
     def history(self) -> History:
         """The commits of the files."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         return self._history
 
     @property
     def past(self) -> PastCommits | None:
         """The commits of the current branch, with the files of each; None without Git."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         return self._past
 
     @property
@@ -99,7 +99,7 @@ class FolderStore:
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         scan = FolderScan(self._folder, self._rules)
         yield from scan
         self._skipped = scan.skipped
@@ -114,22 +114,22 @@ class FolderStore:
 
     def read(self, address: Address) -> bytes:
         """The bytes of a regular file inside the folder."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         return self._folder.read(address)
 
     def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
         """A context with a cheaper `read` for many files."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         return self._folder.reading()
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder, except hidden files and links."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         return self._folder.files(folder)
 
     def folders(self, folder: str) -> list[str]:
         """Paths of the folders directly in a folder, except hidden ones and links."""
-        self._writer.look()
+        self._writer.repair_if_idle()
         return self._folder.folders(folder)
 
     def committing(self) -> FolderStore:

@@ -32,7 +32,7 @@ from commonplace.store.git.commits import BranchUpdate, PlannedCommit
 from commonplace.store.git.staging.index_entries import is_locked
 from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock
 
-LOOK_AGAIN_SECONDS = 5.0
+REPAIR_RETRY_SECONDS = 5.0
 """Seconds between a reader's failed attempt to repair and the next one."""
 
 _log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class TransactionWriter:
         self._pending: dict[str, str] = {}
         self._abandoned = ""
         """Token of a transaction that failed and is not rolled back yet."""
-        self._group = WriteGroup(self._apply_together, self._is_final, self._as_now)
+        self._group = WriteGroup(self._apply_together, self._is_final, self._with_current_stats)
         self._look_again = 0.0
         """Time of `time.monotonic` before which readers do not attempt another repair."""
 
@@ -115,7 +115,7 @@ class TransactionWriter:
         ids = iter(commits.ids if commits else ())
         return [next(ids) if commits and commit else "" for commit in planned]
 
-    def _as_now(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
+    def _with_current_stats(self, changes: Sequence[FileChange]) -> Sequence[FileChange]:
         return [seen_again(self.root, change) for change in changes]
 
     def _is_final(self, error: BaseException) -> bool:
@@ -129,10 +129,10 @@ class TransactionWriter:
         try:
             sync_folders(self._make(_intent(token, changes, swap, commit), swap, commit))
         except OSError as error:
-            self._take_back(token, swap, commit, error)
+            self._roll_back(token, swap, commit, error)
             raise storage_error(error, "the write") from error
         except KnowledgeError as error:
-            self._take_back(token, swap, commit, error)
+            self._roll_back(token, swap, commit, error)
             raise
         except BaseException:  # an interrupt may come after everything is done; the files tell
             self.repair()
@@ -154,7 +154,7 @@ class TransactionWriter:
         """Whether the journal may hold an interrupted transaction. Does not take the lock."""
         return not self._journal.is_empty
 
-    def look(self) -> None:
+    def repair_if_idle(self) -> None:
         """Repair an interrupted write, if possible now. Called by every access to the folder.
 
         Most repairs are index entries that waited for the `index.lock` of another program: until they are updated, the
@@ -174,7 +174,7 @@ class TransactionWriter:
             return
         except (OSError, KnowledgeError) as error:
             _log.info("%s: an earlier write cannot be cleaned up now: %s", self.root.name, error)
-        self._look_again = time.monotonic() + LOOK_AGAIN_SECONDS
+        self._look_again = time.monotonic() + REPAIR_RETRY_SECONDS
 
     def repair(self) -> list[str]:
         """Finish or undo an interrupted transaction; one line per repair. Needs the lock.
@@ -206,7 +206,7 @@ class TransactionWriter:
         swap.perform()
         return swap.folders + (commit.publish() if commit else [])
 
-    def _take_back(self, token: str, swap: FileSwap, commit: BranchUpdate | None, why: Exception) -> None:
+    def _roll_back(self, token: str, swap: FileSwap, commit: BranchUpdate | None, why: Exception) -> None:
         """Roll back. If that fails, the journal remains, and this process's next write rolls back first.
 
         Raises:

@@ -131,7 +131,7 @@ def interrupted(folder: Folder) -> None:
 def test_the_next_reader_finishes_what_a_killed_writer_began(plain: Folder) -> None:
     interrupted(plain)
     assert plain.writer.needs_repair
-    plain.writer.look()
+    plain.writer.repair_if_idle()
     assert not plain.writer.needs_repair
     assert plain.names() == ["a.md"]
     assert (plain.root / "a.md").read_bytes() == b"# A2\n"
@@ -147,32 +147,32 @@ def test_a_repair_says_what_it_did_once(plain: Folder) -> None:
 def test_a_reader_repairs_nothing_while_somebody_writes(plain: Folder, tmp_path: Path) -> None:
     interrupted(plain)
     with plain.lock.held():
-        plain.writer.look()
+        plain.writer.repair_if_idle()
     assert plain.writer.needs_repair
     descriptor = os.open(tmp_path / "own/commonplace.lock", os.O_RDWR)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     try:
-        plain.writer.look()
+        plain.writer.repair_if_idle()
         assert plain.writer.needs_repair
     finally:
         os.close(descriptor)
-    plain.writer.look()
+    plain.writer.repair_if_idle()
     assert not plain.writer.needs_repair
 
 
 def test_a_journal_that_cannot_be_read_stops_writers_and_no_reader(plain: Folder, tmp_path: Path) -> None:
     journal = tmp_path / "own/commonplace.journal"
     journal.mkdir()
-    plain.writer.look()
+    plain.writer.repair_if_idle()
     assert plain.writer.needs_repair
     with plain.lock.held(), pytest.raises(StorageError) as refused:
         plain.writer.repair()
     assert refused.value.hint
     journal.rmdir()
     interrupted(plain)
-    plain.writer.look()
+    plain.writer.repair_if_idle()
     assert plain.writer.needs_repair, "the next look is some seconds later"
-    TransactionWriter(plain.root, plain.lock, plain.journal, None).look()
+    TransactionWriter(plain.root, plain.lock, plain.journal, None).repair_if_idle()
     assert not plain.writer.needs_repair
 
 
@@ -181,11 +181,11 @@ def test_an_index_that_another_git_holds_is_updated_by_a_later_reader(committed:
     lock.touch()
     committed.apply(committed.change("a.md", b"# A2\n"))
     assert committed.writer.needs_repair
-    committed.writer.look()
+    committed.writer.repair_if_idle()
     assert committed.writer.needs_repair
     assert committed.writer.staged_blobs({"a.md": False}) == []
     lock.unlink()
-    committed.writer.look()
+    committed.writer.repair_if_idle()
     assert not committed.writer.needs_repair
     assert repo.git("status", "--porcelain") == ""
 

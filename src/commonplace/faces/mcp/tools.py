@@ -72,9 +72,9 @@ class ToolHandlers:
     async def call(self, context: Context, params: types.CallToolRequestParams) -> CallOutcome:
         """Run one and show what it returned, what it needs to know first, or why it did not."""
         # The SDK takes either from a handler, and names only the models.
-        return cast("CallOutcome", await self._called(context, params))
+        return cast("CallOutcome", await self._run(context, params))
 
-    async def _called(self, context: Context, params: types.CallToolRequestParams) -> Wire | types.InputRequiredResult:
+    async def _run(self, context: Context, params: types.CallToolRequestParams) -> Wire | types.InputRequiredResult:
         row = self._rows.get(params.name)
         if row is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name}")
@@ -83,7 +83,7 @@ class ToolHandlers:
             return await self._runner.run(
                 context,
                 row.name,
-                lambda call: self._answered(row, call, arguments),
+                lambda call: self._run_tool(row, call, arguments),
                 reads=row.read_only,
             )
         except InputNeeded as needed:
@@ -91,20 +91,20 @@ class ToolHandlers:
         except KnowledgeError as error:
             if isinstance(error, UnableError) and is_modern(context):
                 raise unable(error) from error
-            return _refused(self._toolset, error)
+            return _error_result(self._toolset, error)
 
-    def _answered(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
+    def _run_tool(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
         with recording_retained() as kept:
             shown = row.handler.run(call, arguments)
-        result = _answered(self._toolset, _with_kept(shown, in_no_commit(kept)))
+        result = _result(self._toolset, _with_kept(shown, in_no_commit(kept)))
         sources = _sources(call.services) if before is None else before
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
     @property
     def names(self) -> frozenset[str]:
-        """Of all of them."""
+        """Names of the tools."""
         return frozenset(self._rows)
 
     def header_schema(self, name: str) -> Mapping[str, object] | None:
@@ -164,43 +164,43 @@ def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:
     return {"kept": retained_list(kept), **shown}
 
 
-def _answered(toolset: Toolset, shown: ToolResult) -> Wire:
+def _result(toolset: Toolset, shown: ToolResult) -> Wire:
     if isinstance(shown, Blob):
         blob = base64.b64encode(shown.content).decode()
         contents: Json = {"uri": shown.uri, "mimeType": shown.mime_type, "blob": blob}
-        return _wired([{"type": "resource", "resource": contents}])
+        return _call_tool_result([{"type": "resource", "resource": contents}])
     if isinstance(shown, ContentBlocks):
-        answer = _wired([_dumped(content_block(block)) for block in shown.content])
+        answer = _call_tool_result([_block_json(content_block(block)) for block in shown.content])
         return answer if shown.structured is None else {**answer, "structuredContent": shown.structured}
     if isinstance(shown, LinkedContent):
         links: list[Json] = [
             {"type": "resource_link", "uri": one.uri, "name": one.name, "mimeType": one.mime_type}
             for one in shown.links
         ]
-        return _said(toolset, shown.content, links, shown.text)
-    return _said(toolset, shown, [])
+        return _content_result(toolset, shown.content, links, shown.text)
+    return _content_result(toolset, shown, [])
 
 
-def _said(toolset: Toolset, said: ToolContent, links: list[Json], text: ToolContent | None = None) -> Wire:
+def _content_result(toolset: Toolset, said: ToolContent, links: list[Json], text: ToolContent | None = None) -> Wire:
     structured: Json = {"result": said} if isinstance(said, list) else None if isinstance(said, str) else dict(said)
     content: list[Json] = [{"type": "text", "text": _text(toolset, said if text is None else text)}, *links]
-    answer = _wired(content)
+    answer = _call_tool_result(content)
     return answer if structured is None else {**answer, "structuredContent": structured}
 
 
-def _wired(content: list[Json], *, is_error: bool = False) -> Wire:
+def _call_tool_result(content: list[Json], *, is_error: bool = False) -> Wire:
     return {"content": content, "isError": is_error, "resultType": "complete"}
 
 
-def _dumped(block: types.ContentBlock) -> Json:
+def _block_json(block: types.ContentBlock) -> Json:
     return block.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _refused(toolset: Toolset, error: KnowledgeError) -> Wire:
+def _error_result(toolset: Toolset, error: KnowledgeError) -> Wire:
     shown = toolset.show_error(error)
     if toolset.errors_as == "protocol":
         raise MCPError(code=ERROR_MAPPINGS[error.code].jsonrpc, message=_text(toolset, shown)) from error
-    return _wired([{"type": "text", "text": _text(toolset, shown)}], is_error=True)
+    return _call_tool_result([{"type": "text", "text": _text(toolset, shown)}], is_error=True)
 
 
 def result_text(toolset: Toolset, shown: ToolResult) -> str:

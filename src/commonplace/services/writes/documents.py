@@ -79,7 +79,7 @@ def create_all(
     for position, (address, content) in enumerate(drafts):
         if position not in refused:
             note_write(collection, address, content, intent)
-    answer_by = take_in(collection, sorted(receipt.revisions))
+    answer_by = index_written(collection, sorted(receipt.revisions))
     return [
         refused.get(position)
         or WriteReceipt(address, receipt.revisions[address], receipt.commit, created=True, answer_by=answer_by)
@@ -94,7 +94,7 @@ def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: Wri
     with collection.store.transaction(intent.message, intent.author) as transaction:
         for address, content in drafts:
             transaction.put(address, content, keep=True)
-    take_in(collection, [address for address, _ in drafts])
+    index_written(collection, [address for address, _ in drafts])
 
 
 def edit(
@@ -316,12 +316,12 @@ def _check_size(content: bytes) -> None:
 
 
 def _done(collection: Collection, address: Address, receipt: Receipt, *, created: bool = False) -> WriteReceipt:
-    answer_by = take_in(collection, _touched(receipt, address))
+    answer_by = index_written(collection, _touched(receipt, address))
     now, before = receipt.revisions.get(address, ""), receipt.retained.get(address)
     return WriteReceipt(address, now, receipt.commit, created=created, retained=before, answer_by=answer_by)
 
 
-def take_in(collection: Collection, addresses: Sequence[Address]) -> Deadline:
+def index_written(collection: Collection, addresses: Sequence[Address]) -> Deadline:
     """Update the index after a durable write. Plugins with a `before_index` hook receive each document first.
 
     Neither can fail the write, and their delay is limited.

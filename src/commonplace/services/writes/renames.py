@@ -9,7 +9,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.writes.documents import existing, take_in
+from commonplace.services.writes.documents import existing, index_written
 from commonplace.services.writes.moves import plan_moves
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
@@ -71,7 +71,7 @@ def _renamed(
     note_write(collection, address, None, intent)
     for place, known_by in {new_address: evidence, **known}.items():
         note_write(collection, place, contents[place], intent, known_by)
-    answer_by = take_in(collection, [*moves, *contents])
+    answer_by = index_written(collection, [*moves, *contents])
     receipt = transaction.receipt
     links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained)
     return WriteReceipt(new_address, receipt.revisions[new_address], receipt.commit, links=links, answer_by=answer_by)

@@ -16,7 +16,7 @@ from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.store.disk.file_swap import FileChange
 from commonplace.store.git.commits import PlannedCommit
 
-LOOK_AGAIN_SECONDS = 0.05
+POLL_SECONDS = 0.05
 """Seconds after which a waiting write looks whether its group was left behind by a thread that gave up waiting."""
 
 
@@ -54,7 +54,7 @@ class GroupedWrite:
         Raises:
             KnowledgeError: the write was not made; as `TransactionWriter.apply`.
         """
-        while not self._done.wait(LOOK_AGAIN_SECONDS):
+        while not self._done.wait(POLL_SECONDS):
             self.finish_left()
         if self._error is not None:
             raise self._error

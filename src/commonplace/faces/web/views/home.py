@@ -15,7 +15,6 @@ from commonplace.services.site.documents import folder_document
 from commonplace.services.site.overview import FINDINGS, ORPHANS, OVERVIEWS, WANTED, CollectionOverview
 from commonplace.services.site.tree import FOLDERS, SiteFolder
 
-MAX_TAGS = 30
 MAX_FOLDERS = 14
 SHOWN_COMMITS = 8
 

@@ -20,7 +20,7 @@ from commonplace.domain.errors import (
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, require_free, take_in
+from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, index_written, require_free
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
 from commonplace.services.writes.moves import MovePlan, plan_moves
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
@@ -140,7 +140,7 @@ def _made(collection: Collection, steps: Sequence[Step], request: WriteRequest) 
                 raise numbered_step(error, number, len(steps)) from error
     run.note()
     receipt = transaction.receipt
-    take_in(collection, run.touched)
+    index_written(collection, run.touched)
     return StepsReceipt(tuple(results), receipt.commit, receipt.retained)
 
 

@@ -151,9 +151,9 @@ class Origin:
         if not self._network.acquire(timeout=_left(until)):
             return "an earlier request to the remote is still running"
         try:
-            error = self._brought_in(until)
+            error = self._fetch_and_rebase(until)
             fetched()
-            return error or self._pushed(until)
+            return error or self._push(until)
         finally:
             self._network.release()
 
@@ -167,12 +167,12 @@ class Origin:
 
     def _run(self) -> None:
         """The thread: one fetch, then a push whenever there are new commits, until the end."""
-        self._step(self._brought_in)
+        self._step(self._fetch_and_rebase)
         self._first.set()
         while True:
             # Checked before the push: a push that is running at the end may have begun before the last commit.
             ending = self._deadline < float("inf")
-            self._step(self._pushed)
+            self._step(self._push)
             if ending:
                 return
             self._wake.wait()
@@ -197,10 +197,10 @@ class Origin:
         ahead, behind = guarded(lambda: self._repository.handle.ahead_behind(head, remote)) if head else (0, 0)
         return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
 
-    def _brought_in(self, until: float = float("inf")) -> str:
+    def _fetch_and_rebase(self, until: float = float("inf")) -> str:
         """Fetch and integrate, until a time of the monotonic clock; returns the error, "" for none."""
         for _ in range(FETCH_ATTEMPTS):
-            if reason_not_to_publish(self._repository):  # `_pushed` tells
+            if reason_not_to_publish(self._repository):  # `_push` tells
                 return ""
             known = self._known()
             outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
@@ -255,7 +255,7 @@ class Origin:
         log.warning("%s; the local commits are on %s", what, name.removeprefix("refs/heads/"))
         return name
 
-    def _pushed(self, until: float = float("inf")) -> str:
+    def _push(self, until: float = float("inf")) -> str:
         """Push the commits that the remote lacks, until a time of the clock; returns why it failed, "" on success."""
         self._tree.require_committable()  # during a rebase, HEAD is an intermediate commit
         for _ in range(PUSH_ATTEMPTS):
@@ -268,14 +268,14 @@ class Origin:
             expected = "" if self._branchless else synced or tracking
             # A lease also permits a push that drops commits; this push must only add to the expected commit.
             if not expected or repository.holds(head, expected):
-                outcome = self._sent(head, expected, min(PUSH_SECONDS, _left(until)))
+                outcome = self._send(head, expected, min(PUSH_SECONDS, _left(until)))
                 if not outcome.code:
                     self._branchless = False
                     self._note(head)
                     return ""
                 if "[rejected]" not in outcome.output:
                     return f"push failed: {outcome.rejection or outcome.reason}"
-            if problem := self._brought_in(until):
+            if problem := self._fetch_and_rebase(until):
                 return problem
         return "push failed: others keep pushing to it"
 
@@ -293,7 +293,7 @@ class Origin:
         except KnowledgeError as error:
             return GitResult(1, "", str(error)), ""
 
-    def _sent(self, head: str, expected: str, seconds: float) -> GitResult:
+    def _send(self, head: str, expected: str, seconds: float) -> GitResult:
         """Push a commit to the remote's branch if that is at the expected commit; "" if it must not exist."""
         reference = f"refs/heads/{BRANCH}"
         lease = f"--force-with-lease={reference}:{expected}"

@@ -19,8 +19,6 @@ from commonplace.toolsets.projects.rules.headings import (
 )
 from commonplace.toolsets.projects.rules.limits import check_title
 
-MAX_LEVEL = 6
-
 
 def check_header(header: str) -> tuple[int, str]:
     """Level and title of a header.
