@@ -16,6 +16,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_index
+from commonplace.index.stored.index_version import INDEX_FOLDER
 from commonplace.store import open_store
 from indexed import Indexed, remove_folder
 from support import Amount
@@ -30,7 +31,7 @@ def base(tmp_path: Path) -> Iterator[Indexed]:
 
 
 def home(base: Indexed) -> Path:
-    (found,) = base.cache.iterdir()
+    (found,) = base.cache.glob(f"*/{INDEX_FOLDER}")
     return found
 
 

@@ -182,8 +182,9 @@ class IndexLocation:
             raise_if_file_limit(error)
             if self._temporary:
                 raise _unwritable() from error
-            if str(self._folder.parent) not in _LOGGED_FOLDERS:
-                _LOGGED_FOLDERS.add(str(self._folder.parent))
+            cache = str(self._folder.parent.parent)  # of the collection's folder, in which each version has one
+            if cache not in _LOGGED_FOLDERS:
+                _LOGGED_FOLDERS.add(cache)
                 log.warning(
                     "%s: the cache folder cannot be used (%s); indexes are stored in memory or a temporary folder"
                     " and rebuilt at every start",
