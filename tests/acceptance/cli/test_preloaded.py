@@ -97,7 +97,8 @@ def test_nothing_is_left_of_a_server_whose_stand_in_is_killed(folder: Path) -> N
 def test_a_stand_in_passes_signals_on_and_ends_as_the_server_does(folder: Path) -> None:
     line = preloaded().stand_in(os.environ)
     assert line is not None
-    with subprocess.Popen([*line, "serve", str(folder), "--port", "0"], stderr=subprocess.PIPE, text=True) as process:
+    command = [*line, "serve", ".", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == f"Opening {folder}\n", "before what takes time is loaded"
         assert process.stderr.readline().startswith("Serving on http://")

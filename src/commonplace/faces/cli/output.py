@@ -215,6 +215,13 @@ def shown(text: str) -> str:
     return written_out.encode("utf-8", "backslashreplace").decode()
 
 
+def short_path(path: Path) -> str:
+    """The absolute path as a person writes it: without `.` and `..`, and with `~` for the own home."""
+    home = os.environ.get("HOME", "")
+    text = os.path.abspath(path)  # noqa: PTH100 - `resolve` would follow links, which are named as typed
+    return f"~{text[len(home) :]}" if len(home) > 1 and (text == home or text.startswith(f"{home}/")) else text
+
+
 def left_out_message(counts: Mapping[str, int]) -> str:
     """One sentence on files that are not read, and the setting that changes it.
 

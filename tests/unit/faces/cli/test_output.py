@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
-from commonplace.faces.cli.output import BOLD, PLAIN, Output, one_line, shown, terminal
+from commonplace.faces.cli.output import BOLD, PLAIN, Output, one_line, short_path, shown, terminal
 
 
 class Screen(io.TextIOWrapper):
@@ -95,3 +96,24 @@ def test_talk_goes_to_the_other_stream_and_nothing_is_no_line() -> None:
     out.message("")
     assert written(out) == b""
     assert said(out) == "Showing 1 of 2\\x1b[0m\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown_as"),
+    [
+        (".", "~/work/notes"),
+        ("..", "~/work"),
+        ("../other/", "~/work/other"),
+        ("/srv/notes", "/srv/notes"),
+        ("../..", "~"),
+        ("../../../homes", "{parent}/homes"),
+    ],
+)
+def test_a_folder_is_named_as_people_write_it(
+    typed: str, shown_as: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    (home / "work/notes").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home / "work/notes")
+    assert short_path(Path(typed)) == shown_as.format(parent=tmp_path)

@@ -17,6 +17,7 @@ from commonplace.faces.cli.options import (
     require_consistent_replicas,
     require_layers_alone,
 )
+from commonplace.faces.cli.output import short_path
 from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, Settings, about
 from commonplace.settings.folders import names_layers, require_folders
@@ -127,4 +128,4 @@ def _sources(settings: Settings) -> str:
     if names_layers(settings):
         named = (settings.manifest, settings.personal, settings.shared)
         return "layers: " + ", ".join(str(one) for one in named if one is not None)
-    return ", ".join(map(str, settings.kb))
+    return ", ".join(map(short_path, settings.kb))

@@ -15,7 +15,7 @@ from typing import cast
 from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.faces import clients
-from commonplace.faces.cli.doctor_checks.folders import short
+from commonplace.faces.cli.output import short_path
 from commonplace.settings import Settings
 
 SECONDS = 1.0
@@ -76,7 +76,7 @@ def client_entries() -> Iterator[Diagnostic]:
         except (OSError, ValueError) as error:
             kind = clients.file_format(client).upper()
             reason = str(error.strerror) if isinstance(error, OSError) else f"it is no {kind}"
-            message = f"{short(file)} cannot be read: {reason}."
+            message = f"{short_path(file)} cannot be read: {reason}."
             yield Diagnostic(
                 "client", Severity.WARNING, client, message, "Correct it: until then the client has no servers."
             )
@@ -104,13 +104,15 @@ def _entry(client: clients.ClientName, name: str, entry: Mapping[str, object]) -
     folders = _folders(words)
     again = f"commonplace connect {client} --name {shlex.quote(name)} --yes"
     if shutil.which(command) is None:
-        message = f"The server {name!r} is started by {short(Path(command))}, which is no program here."
+        message = f"The server {name!r} is started by {short_path(Path(command))}, which is no program here."
         return Diagnostic("client", Severity.WARNING, client, message, "In the folder that it shall serve:", again)
     gone = [folder for folder in folders if not os.path.isdir(Path(folder).expanduser())]
     if gone:
         message = f"The server {name!r} serves {gone[0]}, which is not a folder."
         return Diagnostic("client", Severity.WARNING, client, message, "In the folder that it shall serve:", again)
-    served = ", ".join(short(Path(folder).expanduser()) for folder in folders) or "the folder that it is started in"
+    served = (
+        ", ".join(short_path(Path(folder).expanduser()) for folder in folders) or "the folder that it is started in"
+    )
     return Diagnostic("client", None, client, f"The server {name!r} serves {served}.")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
+from commonplace.faces.cli.output import short_path
 from commonplace.settings import Flags, Settings, config_file, origins
 
 LOW_BYTES = 200_000_000
@@ -25,14 +26,14 @@ def settings(flags: Flags) -> Iterator[Diagnostic]:
     given = origins(flags=flags)
     file, _ = config_file()
     there = "" if os.path.exists(file) else " (not there)"
-    yield Diagnostic("setting", None, "settings", f"The file is {short(file)}{there}.")
+    yield Diagnostic("setting", None, "settings", f"The file is {short_path(file)}{there}.")
     for name, value, where in given:
         yield Diagnostic("setting", None, name, f"{value or 'nothing'}, given by {where}.")
     if not given:
         yield Diagnostic("setting", None, "settings", "All have their defaults.")
     held = [name for name, _, where in given if name in SECRETS and where.endswith(f" in {file.name}")]
     if held and file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
-        message = f"Other users can read {short(file)}, which holds {' and '.join(held)}."
+        message = f"Other users can read {short_path(file)}, which holds {' and '.join(held)}."
         command = f"chmod 600 {shlex.quote(str(file))}"
         yield Diagnostic("setting", Severity.WARNING, "settings", message, "Keep it to yourself:", command)
 
@@ -43,15 +44,15 @@ def folders(chosen: Settings) -> Iterator[Diagnostic]:
     for name, folder, what in kinds:
         nearest = _nearest(folder)
         if nearest == folder.absolute() and not os.path.isdir(nearest):
-            message = f"{short(folder)}, for {what}, is not a folder."
+            message = f"{short_path(folder)}, for {what}, is not a folder."
             yield Diagnostic("permissions", Severity.WARNING, name, message, "Put it out of the way, or set another.")
         elif not os.path.isdir(nearest) or not os.access(nearest, os.W_OK | os.X_OK):
-            message = f"{short(folder)}, for {what}, cannot be written: {short(nearest)} keeps it out."
+            message = f"{short_path(folder)}, for {what}, cannot be written: {short_path(nearest)} keeps it out."
             command = f"sudo chown -R $USER {shlex.quote(str(nearest))}" if os.path.isdir(nearest) else ""
             hint = f"Give it to this user, or set {name} to another folder."
             yield Diagnostic("permissions", Severity.WARNING, name, message, hint, command)
         else:
-            yield Diagnostic("permissions", None, name, f"{short(folder)}, for {what}, can be written.")
+            yield Diagnostic("permissions", None, name, f"{short_path(folder)}, for {what}, can be written.")
     for folder in dict.fromkeys((*chosen.kb, chosen.cache_dir)):
         yield from _room(folder)
 
@@ -61,15 +62,15 @@ def _room(folder: Path) -> Iterator[Diagnostic]:
     try:
         there = os.statvfs(nearest)
     except OSError as error:
-        yield Diagnostic("disk", Severity.WARNING, short(folder), f"Its disk does not answer: {error.strerror}.")
+        yield Diagnostic("disk", Severity.WARNING, short_path(folder), f"Its disk does not answer: {error.strerror}.")
         return
     free = there.f_bavail * there.f_frsize
-    told = f"{free / 1e9:,.1f} GB are free on the disk of {short(folder)}."
+    told = f"{free / 1e9:,.1f} GB are free on the disk of {short_path(folder)}."
     if free < LOW_BYTES:
         hint = "Make room; an index may be deleted at any moment:"
         yield Diagnostic("disk", Severity.WARNING, "disk", told, hint, f"du -sh {shlex.quote(str(nearest))}/*")
     elif there.f_files and there.f_favail < LOW_FILES:
-        message = f"The disk of {short(folder)} has room for {there.f_favail:,} more files only."
+        message = f"The disk of {short_path(folder)} has room for {there.f_favail:,} more files only."
         yield Diagnostic("disk", Severity.WARNING, "disk", message, "Delete what is not needed.")
     else:
         yield Diagnostic("disk", None, "disk", told)
@@ -81,10 +82,3 @@ def _nearest(folder: Path) -> Path:
     while at != at.parent and not os.path.exists(at):
         at = at.parent
     return at
-
-
-def short(path: Path) -> str:
-    """A path as a person writes it: with `~` for the own home."""
-    home = os.environ.get("HOME", "")
-    text = str(path.absolute())
-    return f"~{text[len(home) :]}" if len(home) > 1 and (text == home or text.startswith(f"{home}/")) else text

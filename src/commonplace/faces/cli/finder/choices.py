@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Section
-from commonplace.domain.query import Filter, ListQuery, SearchQuery
+from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.faces.cli.highlighter import marker
 from commonplace.faces.cli.output import BOLD, PLAIN, shown
 from commonplace.faces.cli.pages import path_of
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.listing import list_documents
-from commonplace.services.searches import search
+from commonplace.services.searches import FoundHit, search
 
 MAX_CHOICES = 100
 """Pages that can be chosen from."""
@@ -39,6 +39,8 @@ class Choice:
     """Heading of the section if it is not the title; empty for the page as a whole."""
     ordinal: int = 0
     """Position of the section in its document."""
+    titled: bool = False
+    """Whether the page's title or alias is what was typed; then the page as a whole is the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,35 +94,28 @@ class Finder:
             return self._recent()
         query = SearchQuery(text=text, filter=self.filter, limit=MAX_CHOICES, snippet=0)
         answer = search(self.collections.members, query, self.mode)
-        found = [
-            (one.collection, one.hit.record, one.hit.sections[0] if one.hit.sections else None) for one in answer.hits
-        ]
-        return Choices(
-            tuple(
-                self._choice(collection, record.address, record.title, section.path, section.ordinal)
-                if section
-                else self._choice(collection, record.address, record.title)
-                for collection, record, section in found
-            ),
-            answer.total,
-            answer.notice,
-        )
+        return Choices(tuple(map(self._found, answer.hits)), answer.total, answer.notice)
 
     def _recent(self) -> Choices:
         query = ListQuery(filter=self.filter, sort="updated", descending=True, limit=MAX_CHOICES)
         listing = list_documents(self.collections.members, query)
-        found = (self._choice(one.collection, one.record.address, one.record.title) for one in listing.found)
+        found = (self._page(one.collection, one.record) for one in listing.found)
         return Choices(tuple(found), listing.total)
 
-    def _choice(
-        self, collection: Collection, address: Address, title: str, heading: tuple[str, ...] = (), ordinal: int = 0
-    ) -> Choice:
-        path = path_of(self.collections, collection, address)
-        below = tuple(heading[1:] if heading[:1] == (title,) else heading)
-        return Choice(collection, address, path, title, below, ordinal)
+    def _found(self, found: FoundHit) -> Choice:
+        page = self._page(found.collection, found.hit.record)
+        if found.hit.titled or not found.hit.sections:
+            return replace(page, titled=found.hit.titled)
+        section = found.hit.sections[0]
+        below = section.path[1:] if section.path[:1] == (page.title,) else section.path
+        return replace(page, heading=tuple(below), ordinal=section.ordinal)
+
+    def _page(self, collection: Collection, record: Record) -> Choice:
+        path = path_of(self.collections, collection, record.address)
+        return Choice(collection, record.address, path, record.title)
 
     def preview(self, choice: Choice, text: str) -> Preview:
-        """The text of a page from the section on that was found for `text`.
+        """The text of a page from the section on that was found for `text`; from its top if `text` is its title.
 
         Raises:
             NotFoundError: the page is not there any more.
@@ -135,7 +130,7 @@ class Finder:
         own = raw.count(b"\n", start, max(start, section.end)) + 1
         first = raw.count(b"\n", 0, start) + 1
         mark = marker(text, lambda word: f"{BOLD}{word}{PLAIN}")
-        best = _best(lines[:own], mark)
+        best = _first_written(lines) if choice.titled else _best(lines[:own], mark)
         skipped = max(0, best - MAX_PREVIEW_LINES // 2)
         part = lines[skipped : skipped + MAX_PREVIEW_LINES]
         return Preview(tuple(mark(_safe(line)) for line in part), first + skipped, best - skipped)
@@ -145,6 +140,11 @@ def _best(lines: Sequence[str], mark: Callable[[str], str]) -> int:
     """The index of the line with most matched words, the first of several."""
     counts = [mark(_safe(line)).count(BOLD) for line in lines]
     return max(range(len(counts)), key=counts.__getitem__, default=0)
+
+
+def _first_written(lines: Sequence[str]) -> int:
+    """The index of the first line with text."""
+    return next((at for at, line in enumerate(lines) if line.strip()), 0)
 
 
 def _section(document: Document, ordinal: int) -> Section:

@@ -77,6 +77,18 @@ def test_the_preview_begins_at_the_section_and_its_line_has_most_words(base: Ind
     assert (preview.first_line, preview.line) == (8, 11)
 
 
+@pytest.mark.parametrize("text", ["green tea", "Camellia"])
+def test_a_page_whose_title_or_alias_is_typed_is_shown_from_its_top(base: Indexed, text: str) -> None:
+    rest = "Leaves.\n\n## Brewing green tea of Camellia\n\nGreen tea, Camellia, green tea.\n"
+    base.write("green.md", f"---\naliases: [Camellia]\n---\n\n# Green tea\n\n{rest}")
+    base.index.sync()
+    found = finder(base).choices(text).found[0]
+    preview = finder(base).preview(found, text)
+    assert (found.path, found.heading) == ("green.md", ())
+    assert plain(preview.lines)[preview.best].replace("<", "").replace(">", "") == "# Green tea"
+    assert preview.line == 5
+
+
 def test_a_page_without_a_question_is_shown_from_its_first_line(base: Indexed) -> None:
     preview = finder(base).preview(next(one for one in finder(base).choices("").found if one.path == "tea.md"), "")
     assert (preview.lines[0], preview.line) == ("---", 1)
