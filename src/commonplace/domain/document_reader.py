@@ -139,7 +139,12 @@ def has_fragment(document: Document, fragment: str) -> bool:
     """Whether `find_fragment` finds a section or block, or several. Cheaper, as it looks for no similar names."""
     if fragment.startswith("^"):
         return _mark(document, _encoded(document), fragment) >= 0
-    return bool(_sections(document, _headings(fragment.split("#"))))
+    return bool(named_sections(document, fragment))
+
+
+def named_sections(document: Document, fragment: str) -> Sequence[Section]:
+    """The sections that a fragment names equally well, in order: several if their headings are equal."""
+    return _sections(document, _headings(fragment.split("#")))
 
 
 def _headings(path: Sequence[str]) -> list[str]:

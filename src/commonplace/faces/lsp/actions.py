@@ -36,7 +36,7 @@ def actions(pages: EditorPages, page: EditorPage, diagnostics: Sequence[Diagnost
     """Code actions that correct the diagnostics of a range."""
     made: list[CodeAction] = []
     for diagnostic in diagnostics:
-        if diagnostic.source != SOURCE or (found := broken_at(pages, page, diagnostic.range)) is None:
+        if diagnostic.source != SOURCE or (found := broken_at(pages, page, diagnostic)) is None:
             continue
         rule, resolved = found
         offered = _for_link(pages, page, resolved) if rule == BROKEN_LINK else _for_fragment(pages, page, resolved)

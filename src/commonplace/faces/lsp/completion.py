@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import unquote
 
 from lsprotocol.types import (
     CompletionItem,
@@ -20,7 +21,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.link_syntax import parse_wiki
-from commonplace.domain.markdown.paths import relative_path
+from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
 from commonplace.domain.yamlblock.loader import load
 from commonplace.domain.yamlblock.scalars import scalar_text
@@ -36,7 +37,9 @@ TRIGGERS = ("[", "#", "(", "/", "^", ":")
 MAX_VALUES_READ = 2_000
 """Number of pages whose front matter is read for the values of a field."""
 _WIKI = re.compile(r"!?\[\[([^\[\]\n|]*)$")
-_MARKDOWN = re.compile(r"\]\(<?([^()\s<>]*)$")
+_MARKDOWN = re.compile(r"(?:\]\(|^ {0,3}\[(?!\^)[^\]\n]+\]: *)<?([^()<>\"\n]*)$")
+"""The target of a link, or of a reference definition. Blanks are typed before they are encoded."""
+_NOT_IN_WIKI = re.compile(r"[\[\]|#^]")
 _TAG = re.compile(r"(?:^|(?<=[\s(]))#([^\s#\[\](){}.,;:!?'\"]*)$")
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(?:\[(?:[^\]]*,)?[ \t]*)?([^,\]]*)$")
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
@@ -78,27 +81,26 @@ def _wiki(pages: EditorPages, page: EditorPage, place: Range, typed: str, after:
     target, hash_sign, fragment = typed.partition("#")
     if hash_sign:
         link = Link(LinkKind.WIKI, (parse_wiki(target) or ("", target, ""))[1], target)
-        for name, kind in _fragments(pages, page, link, fragment):
+        for name, kind in dict(_fragments(pages, page, link, fragment)).items():
             yield _item(name, kind, TextEdit(place, f"{target}#{name}{closing}"))
         return
     for number, record in enumerate(_candidates(page, typed)):
-        written = _wiki_name(page, record)
-        yield _item(
-            record.title, CompletionItemKind.File, TextEdit(place, written + closing), record.address.path, number
-        )
+        if written := _wiki_name(page, record):
+            edit = TextEdit(place, written + closing)
+            yield _item(record.title, CompletionItemKind.File, edit, record.address.path, number)
 
 
 def _markdown(pages: EditorPages, page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem]:
     target, hash_sign, fragment = typed.partition("#")
     if hash_sign:
-        link = Link(LinkKind.MARKDOWN, target, target)
+        link = Link(LinkKind.MARKDOWN, unquote(target), target)
         target_page = _page_of(pages, page, link)
         for section in target_page.document.sections[1:] if target_page else ():
             if section.anchor.startswith(fragment.lower()):
                 item = f"{target}#{section.anchor}"
                 yield _item(section.heading, CompletionItemKind.Reference, TextEdit(place, item), typed_as=item)
         return
-    for number, record in enumerate(_candidates(page, typed.removeprefix("./").replace("../", ""))):
+    for number, record in enumerate(_candidates(page, _from_root(page, unquote(typed)))):
         written = markdown_path(relative_path(record.address.path, page.address.folder))
         yield _item(
             record.title,
@@ -108,6 +110,15 @@ def _markdown(pages: EditorPages, page: EditorPage, place: Range, typed: str) ->
             number,
             typed_as=typed + written,
         )
+
+
+def _from_root(page: EditorPage, typed: str) -> str:
+    """What was typed of a path as it is from the root of the folder, if it names a folder; else as it is."""
+    if "/" not in typed:
+        return typed
+    folder, _, name = typed.rpartition("/")
+    place = joined("" if typed.startswith("/") else page.address.folder, f"{folder}/")
+    return typed if place is None else f"{place}{name}"
 
 
 def _fragments(
@@ -151,7 +162,9 @@ def _candidates(page: EditorPage, typed: str) -> Sequence[Record]:
     except InvalidInputError:  # nothing but punctuation
         hits = ()
     words = typed.casefold().split()
+    beginning = re.compile("|".join(rf"(?<![^\W_]){re.escape(word)}" for word in words) or "(?!)")
     named = [hit.record for hit in hits if all(word in _names(hit.record) for word in words)]
+    named.sort(key=lambda record: not beginning.search(_names(record)))
     for record in (*named, *(hit.record for hit in hits)):
         found.setdefault(record.address.path, record)
     return [one for one in found.values() if one.address != page.address][:LIMIT]
@@ -162,12 +175,14 @@ def _names(record: Record) -> str:
 
 
 def _wiki_name(page: EditorPage, record: Record) -> str:
-    """The shortest name that leads from a page to a document."""
-    for name in (record.address.stem, record.address.id):
+    """The shortest name that leads from a page to a document; "" if no wiki link can name it."""
+    for name in (record.address.stem, record.address.id, record.address.path, record.title, *record.aliases):
+        if _NOT_IN_WIKI.search(name):
+            continue
         found = page.collection.index.find(name, page.address)
-        if found is not None and found.address == record.address and "|" not in name and "#" not in name:
+        if found is not None and found.address == record.address:
             return name
-    return record.address.path
+    return ""
 
 
 def _tags(page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from lsprotocol.types import Diagnostic, DiagnosticSeverity, Range
+from lsprotocol.types import Diagnostic, DiagnosticSeverity, Position, Range
 
-from commonplace.domain.addresses import fold
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import has_fragment
-from commonplace.domain.documents import LinkKind, Severity, Span
+from commonplace.domain.documents import Link, LinkKind, Severity, Span
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.links import link_key
 from commonplace.domain.query import ResolvedLink
@@ -50,37 +51,53 @@ def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
     return found
 
 
-def broken_at(pages: EditorPages, page: EditorPage, place: Range) -> tuple[str, ResolvedLink] | None:
-    """The rule and the link of a diagnostic at a range."""
-    for rule, resolved in _broken(pages, page):
-        if page.lines.range(_span(resolved)) == place:
+def broken_at(pages: EditorPages, page: EditorPage, diagnostic: Diagnostic) -> tuple[str, ResolvedLink] | None:
+    """The rule and the link of a diagnostic that a client sends back.
+
+    A range that is not exact is accepted: Neovim until 0.9 counts its columns in bytes.
+    """
+    start = page.lines.offset(Position(diagnostic.range.start.line, 0))
+    end = start + len(page.lines.line(diagnostic.range.start.line))
+    near = [link for link in page.document.links if start <= _place_of(link).start < end]
+    found = list(_broken(pages, replace(page, document=replace(page.document, links=tuple(near)))))
+    for rule, resolved in found:
+        if page.lines.range(_place_of(resolved.link)) == diagnostic.range:
             return rule, resolved
-    return None
+    return next((one for one in found if _message(page, *one) == diagnostic.message), None)
 
 
 def _links(pages: EditorPages, page: EditorPage) -> Iterator[Diagnostic]:
     for rule, resolved in _broken(pages, page):
-        link = resolved.link
-        if rule == BROKEN_LINK:
-            message = f"The link to {link.raw[:80]!r} leads nowhere."
-        else:
-            target = resolved.target or page.address
-            message = f"{target.path} has no heading or block {link.fragment[:60]!r}. Name one that it has."
-        yield _diagnostic(page.lines.range(_span(resolved)), rule, DiagnosticSeverity.Warning, message)
+        place = page.lines.range(_place_of(resolved.link))
+        yield _diagnostic(place, rule, DiagnosticSeverity.Warning, _message(page, rule, resolved))
+
+
+def _message(page: EditorPage, rule: str, resolved: ResolvedLink) -> str:
+    link = resolved.link
+    if rule == BROKEN_LINK:
+        return f"The link to {link.raw[:80]!r} leads nowhere."
+    target = resolved.target or page.address
+    return f"{target.path} has no heading or block {link.fragment[:60]!r}. Name one that it has."
 
 
 def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, ResolvedLink]]:
+    """The rule and the link of each broken link of a page."""
     names = {one.name for one in pages.collections.members}
+    checked: dict[tuple[Address, str], bool] = {}
     for resolved in page.collection.index.resolve(page.document):
         link = resolved.link
-        if not _span(resolved).end:
+        if not _place_of(link).end:
             continue
         if resolved.target is None:
             elsewhere = link.collection in names - {page.collection.name}
             if not (elsewhere and pages.target(page, resolved)) and not _is_own_name(page, resolved):
                 yield BROKEN_LINK, resolved
-        elif link.fragment and resolved.target.is_document and not _has_fragment(pages, page, resolved):
-            yield DEAD_ANCHOR, resolved
+        elif link.fragment and resolved.target.is_document:
+            named = (resolved.target, link.fragment)
+            if named not in checked:
+                checked[named] = _has_fragment(pages, page, resolved)
+            if not checked[named]:
+                yield DEAD_ANCHOR, resolved
 
 
 def _is_own_name(page: EditorPage, resolved: ResolvedLink) -> bool:
@@ -94,8 +111,7 @@ def _has_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
     return target is None or has_fragment(target.page.document, resolved.link.fragment)
 
 
-def _span(resolved: ResolvedLink) -> Span:
-    link = resolved.link
+def _place_of(link: Link) -> Span:
     return link.target_span if link.kind is LinkKind.FRONTMATTER else link.span
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lsprotocol.types import (
     DocumentHighlight,
@@ -21,7 +21,7 @@ from lsprotocol.types import (
 )
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.documents import Link, LinkKind, Span
+from commonplace.domain.documents import Link, LinkKind, Section, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.query import ResolvedLink, SearchQuery
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, SourceText, fragment_of, heading_span
@@ -103,21 +103,24 @@ def links_to(pages: EditorPages, target: LinkLocation) -> Iterator[tuple[SourceT
     """
     home = target.page
     unsaved = pages.unsaved(home.collection)
+    is_named = _test_of_section(target)
     for address in sorted({home.address, *unsaved}):
         source = home if address == home.address else pages.at(home.collection, address)
         for resolved in source.collection.index.resolve(source.document):
             own = source.uri == home.uri and not resolved.link.target  # a fragment alone names no page
             leads = resolved.target == home.address and not (own and target.section is None)
-            if leads and _names_section(target, resolved):
+            if leads and is_named(resolved.link):
                 yield SourceText(source.uri, source.lines), resolved
     texts: dict[tuple[str, Address], SourceText | None] = {}
     for collection, resolved in _indexed_links(pages, home):
         key = (collection.name, resolved.source)
         if (collection.name == home.collection.name and resolved.source in unsaved) or resolved.source == home.address:
             continue
+        if not is_named(resolved.link):
+            continue
         if key not in texts:
             texts[key] = _text(pages, collection, resolved.source)
-        if (text := texts[key]) is not None and _names_section(target, resolved):
+        if (text := texts[key]) is not None:
             yield text, resolved
 
 
@@ -132,8 +135,16 @@ def _indexed_links(pages: EditorPages, home: EditorPage) -> Iterator[tuple[Colle
                     yield other, resolved
 
 
-def _names_section(target: LinkLocation, resolved: ResolvedLink) -> bool:
-    return target.section is None or fragment_of(target.page, resolved.link).section == target.section
+def _test_of_section(target: LinkLocation) -> Callable[[Link], bool]:
+    """Whether a link to the target's page names its section, too; finds the section of equal fragments once."""
+    sections: dict[str, Section | None] = {}
+
+    def is_named(link: Link) -> bool:
+        if target.section is not None and link.fragment not in sections:
+            sections[link.fragment] = fragment_of(target.page, link).section
+        return target.section is None or sections[link.fragment] == target.section
+
+    return is_named
 
 
 def _text(pages: EditorPages, collection: Collection, address: Address) -> SourceText | None:
@@ -157,13 +168,24 @@ def highlights(pages: EditorPages, page: EditorPage, position: Position) -> list
     """The links of the page that lead where the link at the position leads."""
     resolved = page.link_at(position)
     target = pages.target(page, resolved) if resolved else None
-    if target is None:
+    if resolved is None or target is None:
         return []
-    return [
-        DocumentHighlight(page.lines.range(_span_of(one.link)))
-        for one in page.collection.index.resolve(page.document)
-        if (led := pages.target(page, one)) and (led.page.uri, led.section) == (target.page.uri, target.section)
-    ]
+    sections: dict[str, Section | None] = {resolved.link.fragment: target.section}
+    found: list[DocumentHighlight] = []
+    for one in page.collection.index.resolve(page.document):
+        link = one.link
+        if _page_named(one) != _page_named(resolved):
+            continue
+        if link.fragment not in sections:
+            sections[link.fragment] = fragment_of(target.page, link).section
+        if sections[link.fragment] == target.section:
+            found.append(DocumentHighlight(page.lines.range(_span_of(link))))
+    return found
+
+
+def _page_named(resolved: ResolvedLink) -> tuple[Address | None, str, str]:
+    """Which page a link names: its address, else its name in another collection."""
+    return resolved.target, resolved.link.collection, "" if resolved.target else resolved.link.target
 
 
 def symbols(page: EditorPage) -> list[DocumentSymbol]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -11,10 +11,11 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol.types import Location, Position, PositionEncodingKind, Range
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.document_reader import find_fragment, read_document
+from commonplace.domain.document_reader import find_fragment, named_sections, read_document
 from commonplace.domain.documents import Document, Link, Section, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.query import ResolvedLink
+from commonplace.domain.words.text_decoder import decoded
 from commonplace.faces.lsp.positions import LineTable
 from commonplace.services.collections import Collection, Collections
 
@@ -44,10 +45,10 @@ class EditorPage:
     def link_at(self, position: Position) -> ResolvedLink | None:
         """The link at a position, with its target."""
         offset = self.lines.offset(position)
-        for resolved in self.collection.index.resolve(self.document):
-            span = resolved.link.span if resolved.link.span.end else resolved.link.target_span
+        for link in self.document.links:
+            span = link.span if link.span.end else link.target_span
             if span.start <= offset <= span.end and span.end:
-                return resolved
+                return self.collection.index.resolve(replace(self.document, links=(link,)))[0]
         return None
 
     def heading_at(self, position: Position) -> Section | None:
@@ -124,7 +125,8 @@ class EditorPages:
             StorageError: it cannot be read.
         """
         raw = collection.store.read(address)
-        return SourceText(self.uri_of(collection, address), LineTable(raw, self._encoding))
+        source = decoded(raw).encode()  # offsets refer to UTF-8, whatever the file is written in
+        return SourceText(self.uri_of(collection, address), LineTable(source, self._encoding))
 
     def unsaved(self, collection: Collection) -> dict[Address, bytes]:
         """The texts of the editor's open pages in a collection."""
@@ -199,14 +201,20 @@ def file_path(uri: str) -> Path | None:
 
 
 def fragment_of(target: EditorPage, link: Link) -> LinkLocation:
-    """The part of a page that a link names; the beginning if it names none, or one that is not there."""
+    """The part of a page that a link names; the beginning if it names none, or one that is not there.
+
+    Of several equal headings it is the first, where all programs for notes go.
+    """
     if not link.fragment:
         return LinkLocation(target, None, Span(0, 0))
+    if not link.fragment.startswith("^"):
+        section = next(iter(named_sections(target.document, link.fragment)), None)
+        return LinkLocation(target, section, Span(section.start, section.content) if section else Span(0, 0))
     try:
-        start, end, section = find_fragment(target.document, link.fragment)
-    except KnowledgeError:
+        start, end, _ = find_fragment(target.document, link.fragment)
+    except NotFoundError:
         return LinkLocation(target, None, Span(0, 0))
-    return LinkLocation(target, section, Span(start, section.content if section else end))
+    return LinkLocation(target, None, Span(start, end))
 
 
 def heading_span(page: EditorPage, section: Section) -> Span:

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 
 from lsprotocol.types import Position, PositionEncodingKind, Range, TextEdit
 
 from commonplace.domain.documents import Span
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+STEP = 512
+"""Bytes of a long line after which the characters so far are noted, so that none is counted for each position in it."""
 _CODECS = {PositionEncodingKind.Utf8: ("utf-8", 1), PositionEncodingKind.Utf32: ("utf-32-le", 4)}
 """Codec and bytes per unit of a position encoding; any other one is UTF-16, the protocol's default."""
+_CONTINUATION = bytes(range(0x80, 0xC0))
+"""Bytes of a character after its first one."""
+_FOUR_BYTES = bytes(range(0xF0, 0x100))
+"""First bytes of the characters that are two units of UTF-16."""
 
 
 class LineTable:
-    """The lines of a text.
+    """The lines of a text. A byte order mark is in no line, because editors do not show it.
 
     Args:
         text: The text in UTF-8.
@@ -28,13 +37,31 @@ class LineTable:
         self.encoding = encoding
         """The position encoding, as given."""
         self._codec, self._unit = _CODECS.get(PositionEncodingKind(encoding or "utf-16"), ("utf-16-le", 2))
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        first = len(BOM_UTF8) if text.startswith(BOM_UTF8) else 0
+        self._starts = [first, *(found.end() for found in _LINE_END.finditer(text))]
+        self._counted: tuple[int, list[int]] = (-1, [])
+        """Number of the line that was asked for last, and its characters before each multiple of `STEP` bytes."""
 
     def position(self, offset: int) -> Position:
         """The position of a byte offset."""
-        line = bisect_right(self._starts, offset) - 1
-        before = self.text[self._starts[line] : offset].decode("utf-8", "replace")
-        return Position(line, len(before.encode(self._codec, "replace")) // self._unit)
+        line = max(bisect_right(self._starts, offset) - 1, 0)
+        start = self._starts[line]
+        number, counts = self._counted
+        if number != line:
+            counts = [0]
+            self._counted = (line, counts)
+        for at in range(len(counts), (offset - start) // STEP + 1):
+            counts.append(counts[-1] + self._units(start + STEP * (at - 1), start + STEP * at))
+        nearest = max(offset - start, 0) // STEP
+        return Position(line, counts[nearest] + self._units(start + STEP * nearest, offset))
+
+    def _units(self, start: int, end: int) -> int:
+        """Length of a part of the text in units; a character counts where its first byte is."""
+        part = self.text[start:end]
+        if self._codec == "utf-8" or part.isascii():
+            return len(part)
+        characters = len(part.translate(None, _CONTINUATION))
+        return characters + (len(part) - len(part.translate(None, _FOUR_BYTES)) if self._codec == "utf-16-le" else 0)
 
     def offset(self, position: Position) -> int:
         """The byte offset of a position; one past the end of its line, or of the text, means that end."""
@@ -68,8 +95,24 @@ def text_edits(before: LineTable, after: bytes) -> list[TextEdit]:
     for line in old:
         starts.append(starts[-1] + len(line))
     edits: list[TextEdit] = []
+    for first, last, begin, end in _differences(old, new):
+        inserted = b"".join(new[begin:end]).decode("utf-8", "replace").removeprefix("\ufeff" if begin == 0 else "")
+        edits.append(TextEdit(before.range(Span(starts[first], starts[last])), inserted))
+    return edits
+
+
+def _differences(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """The runs of lines that differ: first and last in the old lines, then in the new ones; the last is exclusive.
+
+    Of texts with as many lines, lines at the same place are compared: links are rewritten within their lines, and a
+    comparison of any lines with any others takes seconds on a long page.
+    """
+    if len(old) == len(new):
+        for differs, numbers in groupby(range(len(old)), lambda number: old[number] != new[number]):
+            if differs:
+                run = list(numbers)
+                yield run[0], run[-1] + 1, run[0], run[-1] + 1
+        return
     for tag, first, last, begin, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            inserted = b"".join(new[begin:end]).decode("utf-8", "replace")
-            edits.append(TextEdit(before.range(Span(starts[first], starts[last])), inserted))
-    return edits
+            yield first, last, begin, end

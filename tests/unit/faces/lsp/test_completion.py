@@ -48,6 +48,39 @@ def test_a_path_in_markdown_is_relative_and_quoted(desk: Desk, at: At) -> None:
     assert "guide.md#set-up" in items(desk, at, "[x](guide.md#se", "#se")
 
 
+@pytest.mark.parametrize(
+    "typed", ["[x](notes/C# (n", "[x](<my notes/tw", "[x](my notes/tw", "[x](my%20notes/tw", "[x]: my notes/tw"]
+)
+def test_a_path_with_blanks_is_completed_as_it_is_typed(desk: Desk, at: At, typed: str) -> None:
+    desk.base.update("my notes/two words.md", "# Two words\n\n## Third word\n")
+    found = items(desk, at, typed, typed)
+    assert list(found)[:1] == (["my%20notes/two%20words.md"] if "my" in typed else [])
+
+
+@pytest.mark.parametrize("path", ["my notes/two words.md", "my%20notes/two%20words.md"])
+def test_headings_of_a_page_with_blanks_in_its_name_are_completed(desk: Desk, at: At, path: str) -> None:
+    desk.base.update("my notes/two words.md", "# Two words\n\n## Third word\n")
+    assert f"{path}#third-word" in items(desk, at, f"[x]({path}#th", "#th")
+
+
+def test_names_that_begin_with_what_was_typed_come_first(desk: Desk, at: At) -> None:
+    desk.base.update("carob.md", "# Carob bobbin\n\nob ob ob ob\n")
+    desk.base.update("obelisk.md", "# Obelisk\n")
+    assert next(iter(items(desk, at, "[[ob", "[[ob"))) == "obelisk]]"
+
+
+def test_a_page_that_no_wiki_link_can_name_by_its_path_is_offered_by_its_title(desk: Desk, at: At) -> None:
+    assert "Odd name]]" in items(desk, at, "[[odd", "[[odd")
+    page = desk.type("draft.md", "[[Odd name]]")
+    assert [one.target is not None for one in page.collection.index.resolve(page.document)] == [True]
+
+
+def test_equal_headings_are_offered_once(desk: Desk, at: At) -> None:
+    desk.base.update("twice.md", "# Twice\n\n## Same\n\n## Same\n")
+    page = desk.type("draft.md", "[[twice#sa")
+    assert [one.label for one in complete(desk.pages, page, at(page, "#sa")).items] == ["Same"]
+
+
 def test_tags_come_with_their_pages(desk: Desk, at: At) -> None:
     assert items(desk, at, "Text #to", "#to")["topic/one"].detail == "2 pages"
     assert items(desk, at, "# Heading", "# Head") == {}

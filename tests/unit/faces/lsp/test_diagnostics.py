@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from lsprotocol.types import Diagnostic, Position, Range
+
 from commonplace.faces.lsp.diagnostics import BROKEN_LINK, DEAD_ANCHOR, broken_at, diagnose
 from editor.desk import Desk
 
@@ -40,8 +42,20 @@ def test_rules_about_other_pages_wait_until_the_page_is_saved(desk: Desk) -> Non
 def test_a_diagnostic_leads_back_to_its_link(desk: Desk) -> None:
     page = desk.page("index.md")
     (found,) = [one for one in diagnose(desk.pages, page) if one.code == BROKEN_LINK]
-    rule, resolved = broken_at(desk.pages, page, found.range) or ("", None)
+    rule, resolved = broken_at(desk.pages, page, found) or ("", None)
     assert rule == BROKEN_LINK
     assert resolved is not None
     assert resolved.link.target == "nothing"
-    assert broken_at(desk.pages, page, page.lines.line_range(0)) is None
+    elsewhere = Diagnostic(page.lines.line_range(0), found.message, source=found.source)
+    assert broken_at(desk.pages, page, elsewhere) is None
+
+
+def test_a_diagnostic_whose_columns_were_counted_in_bytes_leads_back_to_its_link(desk: Desk) -> None:
+    page = desk.type("index.md", "# Start\n\n😀é [[guide]] [[nothing]] [[nowhere]]\n")
+    for found in diagnose(desk.pages, page):
+        start, end = found.range.start, found.range.end
+        moved = Range(Position(start.line, start.character + 4), Position(end.line, end.character + 4))
+        sent = Diagnostic(moved, found.message, source=found.source)
+        _, resolved = broken_at(desk.pages, page, sent) or ("", None)
+        assert resolved is not None
+        assert resolved.link.target in found.message

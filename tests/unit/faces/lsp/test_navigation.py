@@ -53,6 +53,27 @@ def test_a_definition_is_the_place_that_the_link_names(desk: Desk, at: At) -> No
     assert navigation.definition(desk.pages, broken, at(broken, "[[no")) is None
 
 
+def test_of_equal_headings_a_link_names_the_first(desk: Desk, at: At) -> None:
+    desk.base.update("twice.md", "# Twice\n\n## Same\n\nOne.\n\n## Same\n\nTwo.\n")
+    page = desk.type("index.md", "[[twice#Same]] and [2](twice.md#same-1)\n")
+    found = [navigation.definition(desk.pages, page, at(page, text)) for text in ("[[twice", "and [2")]
+    assert [one.range.start.line for one in found if one] == [2, 6]
+    assert "One." in hovered(desk, page, at(page, "[[twice"))
+    assert len(navigation.highlights(desk.pages, page, at(page, "[[twice"))) == 1
+
+
+def test_links_of_a_page_that_is_no_utf8_stand_where_an_editor_shows_them(desk: Desk, at: At) -> None:
+    desk.base.write("latin.md", "# Latin\n\ncaf\xe9 \x93x\x94 [[guide]]\n".encode("latin-1"))
+    desk.base.index.sync()
+    guide = desk.page("guide.md")
+    (found,) = [
+        one
+        for one in navigation.references(desk.pages, guide, at(guide, "# Guide"), declared=False)
+        if one.uri.endswith("latin.md")
+    ]
+    assert (found.range.start, found.range.end) == (Position(2, 9), Position(2, 18))
+
+
 def test_references_are_of_the_section_or_the_page_and_count_what_is_typed(desk: Desk, at: At) -> None:
     guide = desk.page("guide.md")
 

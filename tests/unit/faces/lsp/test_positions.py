@@ -6,7 +6,7 @@ import pytest
 from lsprotocol.types import Position, PositionEncodingKind
 
 from commonplace.domain.documents import Span
-from commonplace.faces.lsp.positions import LineTable, text_edits
+from commonplace.faces.lsp.positions import STEP, LineTable, text_edits
 
 TEXT = "eins\r\nzwei 😀 é\rдвд\n\n"
 
@@ -33,6 +33,26 @@ def test_a_position_past_an_end_means_that_end(position: Position, end: int) -> 
     assert LineTable(TEXT.encode()).offset(position) == end
 
 
+@pytest.mark.parametrize("encoding", [None, *PositionEncodingKind])
+def test_positions_in_a_long_line_are_those_of_counting_from_its_start(encoding: PositionEncodingKind | None) -> None:
+    text = "é" + "x" * (STEP - 2) + "😀ж文" * STEP + "\n" + "y" * 3 * STEP
+    table = LineTable(text.encode(), encoding)
+    unit, codec = (2, "utf-16-le") if encoding in {None, PositionEncodingKind.Utf16} else (1, "utf-8")
+    unit, codec = (4, "utf-32-le") if encoding == PositionEncodingKind.Utf32 else (unit, codec)
+    for end in (*range(len(text), 0, -97), *range(0, len(text), 89)):
+        before = text[:end].rpartition("\n")[2]
+        expected = Position(text.count("\n", 0, end), len(before.encode(codec)) // unit)
+        assert table.position(len(text[:end].encode())) == expected
+
+
+def test_a_byte_order_mark_is_in_no_line() -> None:
+    table = LineTable(b"\xef\xbb\xbf# A\nb\n")
+    assert (table.position(0), table.position(5), table.offset(Position(0, 2))) == (Position(0, 0), Position(0, 2), 5)
+    assert table.line(0) == b"# A"
+    (edit,) = text_edits(table, b"\xef\xbb\xbf# B\nb\n")
+    assert (edit.range.start, edit.range.end, edit.new_text) == (Position(0, 0), Position(1, 0), "# B\n")
+
+
 def test_lines_are_without_their_ends() -> None:
     table = LineTable(TEXT.encode())
     assert [table.line(number).decode() for number in range(6)] == ["eins", "zwei 😀 é", "двд", "", "", ""]
@@ -48,6 +68,7 @@ def test_lines_are_without_their_ends() -> None:
         ("a", "a\n"),
         ("a\r\nb\r\n", "a\r\nc\r\nb\r\n"),
         ("x\n", "x\n"),
+        ("a\nb\n", "b\nc\n"),
     ],
 )
 def test_edits_of_lines_turn_one_text_into_the_other(before: str, after: str) -> None:

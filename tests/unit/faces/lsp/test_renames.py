@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from lsprotocol.types import Position, RenameFile, TextDocumentEdit, WorkspaceEdit
+from lsprotocol.types import Position, Range, RenameFile, TextDocumentEdit, WorkspaceEdit
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
@@ -83,3 +83,17 @@ def test_files_that_the_editor_moves_are_pages_or_whole_folders(desk: Desk) -> N
     (folder,) = moved("notes", "texts").values()
     assert folder[Address("notes/deep.md")] == Address("texts/deep.md")
     assert moved("guide.md", "../elsewhere.md") == {}
+
+
+def test_a_byte_order_mark_stays_where_it_is(desk: Desk, at: At) -> None:
+    desk.base.write("bom.md", b"\xef\xbb\xbf# Marked\n\n[[guide]]\n")
+    desk.base.update("index.md", "[[bom#Marked]]\n")
+    desk.base.index.sync()
+    page = desk.page("index.md")
+    edit = rename(desk.pages, page, at(page, "#Mar"), "Other")
+    assert isinstance(edit.document_changes, list)
+    assert isinstance(edit.document_changes[0], TextDocumentEdit)
+    assert edit.document_changes[0].edits[0].range == Range(Position(0, 2), Position(0, 8))  # type: ignore[union-attr]
+    assert edited(desk, edit)["bom.md"] == "\ufeff# Other\n\n[[guide]]\n"
+    edit = rename(desk.pages, desk.page("bom.md"), Position(2, 3), "Handbook")
+    assert edited(desk, edit)["bom.md"] == "\ufeff# Marked\n\n[[Handbook]]\n"
