@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from commonplace.faces.lsp.pages import EditorPage, EditorPages
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, OpenText
 from indexed import Indexed
 
 FILES = {
@@ -25,7 +25,7 @@ class Desk:
     """An editor's pages."""
 
     base: Indexed
-    unsaved: dict[Path, str] = field(default_factory=dict[Path, str])
+    unsaved: dict[Path, OpenText] = field(default_factory=dict[Path, OpenText])
 
     @property
     def pages(self) -> EditorPages:
@@ -40,5 +40,7 @@ class Desk:
 
     def type(self, path: str, text: str) -> EditorPage:
         """Change a page without saving it."""
-        self.unsaved[(self.base.folder / path).resolve()] = text
+        file = (self.base.folder / path).resolve()
+        before = self.unsaved.get(file)
+        self.unsaved[file] = OpenText(text, 1 + (before.version or 0 if before else 0))
         return self.page(path)

@@ -113,5 +113,5 @@ def _created(pages: EditorPages, page: EditorPage, address: Address, title: str)
 
 
 def _replace(page: EditorPage, span: Span, text: str) -> WorkspaceEdit:
-    edit = TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(page.uri), [TextEdit(page.lines.range(span), text)])
-    return WorkspaceEdit(document_changes=[edit])
+    place = OptionalVersionedTextDocumentIdentifier(page.uri, page.version)
+    return WorkspaceEdit(document_changes=[TextDocumentEdit(place, [TextEdit(page.lines.range(span), text)])])

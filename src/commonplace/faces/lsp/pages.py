@@ -21,6 +21,15 @@ from commonplace.services.collections import Collection, Collections
 
 
 @dataclass(frozen=True, slots=True)
+class OpenText:
+    """The text of a file that the editor has open."""
+
+    text: str
+    version: int | None = None
+    """Its version as the editor counts, at most that of the text; edits name it, and are refused for a newer text."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceText:
     """The text of a page that was not parsed."""
 
@@ -36,6 +45,8 @@ class EditorPage:
     document: Document
     uri: str
     lines: LineTable
+    version: int | None = None
+    """The version of its text in the editor; None for the saved text."""
 
     @property
     def address(self) -> Address:
@@ -86,7 +97,7 @@ class EditorPages:
         self,
         collections: Collections,
         roots: Sequence[Path],
-        unsaved: Callable[[], Mapping[Path, str]],
+        unsaved: Callable[[], Mapping[Path, OpenText]],
         encoding: PositionEncodingKind | str | None = None,
     ) -> None:
         self.collections = collections
@@ -112,10 +123,11 @@ class EditorPages:
             StorageError: it cannot be read.
         """
         file = self.root_of(collection) / address.path
-        text = self._unsaved().get(file)
-        raw = collection.store.read(address) if text is None else text.encode("utf-8", "replace")
+        shown = self._unsaved().get(file)
+        raw = collection.store.read(address) if shown is None else shown.text.encode("utf-8", "replace")
         document = _parsed(address, raw)
-        return EditorPage(collection, document, file.as_uri(), LineTable(document.source, self._encoding))
+        lines = LineTable(document.source, self._encoding)
+        return EditorPage(collection, document, file.as_uri(), lines, shown.version if shown else None)
 
     def text(self, collection: Collection, address: Address) -> SourceText:
         """The saved text of a page.
@@ -131,11 +143,15 @@ class EditorPages:
     def unsaved(self, collection: Collection) -> dict[Address, bytes]:
         """The texts of the editor's open pages in a collection."""
         texts: dict[Address, bytes] = {}
-        for file, text in self._unsaved().items():
+        for file, shown in self._unsaved().items():
             place = self._place(file)
             if place is not None and place[0].name == collection.name and place[1].is_document:
-                texts[place[1]] = text.encode("utf-8", "replace")
+                texts[place[1]] = shown.text.encode("utf-8", "replace")
         return texts
+
+    def versions(self) -> dict[str, int | None]:
+        """The versions of the editor's open files, by URI."""
+        return {file.as_uri(): shown.version for file, shown in self._unsaved().items()}
 
     def address_of(self, uri: str) -> tuple[Collection, Address] | None:
         """The collection and address of a file, which need not exist; None if it is in no open folder."""

@@ -84,6 +84,7 @@ def move(
         is_moved: Whether the editor moves the files itself.
     """
     changes: list[TextDocumentEdit | RenameFile] = []
+    versions = pages.versions()  # before any text is read
     old_of = {new: old for old, new in moves.items()}
     for address, after in preview_moves(collection, moves, pages.unsaved(collection)).contents.items():
         if not address.is_document:
@@ -91,7 +92,7 @@ def move(
         source = pages.at(collection, old_of.get(address, address))
         edits = text_edits(LineTable(source.document.raw, source.lines.encoding), after)
         if edits:
-            changes.append(_edit(source.uri, edits))
+            changes.append(_edit(source.uri, edits, versions))
     if not is_moved:
         changes += [
             RenameFile(pages.uri_of(collection, old), pages.uri_of(collection, new)) for old, new in moves.items()
@@ -152,6 +153,7 @@ def _address(old: Address, name: str) -> Address:
 def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name: str) -> WorkspaceEdit:
     if not name:
         raise InvalidInputError("A heading needs a text.", kind="name", hint="Give one.")
+    versions = pages.versions() | {page.uri: page.version}
     target = LinkLocation(page, section, Span(section.start, section.content))
     edits = {page.uri: [TextEdit(page.lines.range(heading_span(page, section)), name)]}
     for source, resolved in links_to(pages, target):
@@ -160,7 +162,7 @@ def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name
             continue
         written = _fragment(resolved.link, section, name)
         edits.setdefault(source.uri, []).append(TextEdit(source.lines.range(span), written))
-    return WorkspaceEdit(document_changes=[_edit(uri, made) for uri, made in edits.items()])
+    return WorkspaceEdit(document_changes=[_edit(uri, made, versions) for uri, made in edits.items()])
 
 
 def _fragment(link: Link, section: Section, name: str) -> str:
@@ -185,5 +187,6 @@ def _fragment_span(source: bytes, link: Link) -> Span | None:
     return Span(start + 1, end.start() if end else link.span.end)
 
 
-def _edit(uri: str, edits: Sequence[TextEdit]) -> TextDocumentEdit:
-    return TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri), list(edits))
+def _edit(uri: str, edits: Sequence[TextEdit], versions: Mapping[str, int | None]) -> TextDocumentEdit:
+    """The edits of a file. The editor refuses them if its text is newer than the version that was read."""
+    return TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri, versions.get(uri)), list(edits))

@@ -17,7 +17,7 @@ from commonplace.domain.errors import IndexingError, InvalidInputError, Knowledg
 from commonplace.faces.lsp import completion, navigation, renames
 from commonplace.faces.lsp.actions import actions
 from commonplace.faces.lsp.diagnostics import diagnose
-from commonplace.faces.lsp.pages import EditorPage, EditorPages, file_path
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, OpenText, file_path
 from commonplace.services.collections import Collections
 
 REQUEST_FAILED = -32803
@@ -150,23 +150,23 @@ class KnowledgeLanguageServer(LanguageServer):
             if page is None:
                 return
             found = diagnose(self.pages, page)
-            version = self.workspace.get_text_document(uri).version
         except IndexingError:
             self.diagnose_later(uri)
             return
         except KnowledgeError as error:
             log.warning("no diagnostics: %s", error.advice)
             return
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, page.version))
 
-    def _texts(self) -> dict[Path, str]:
-        texts: dict[Path, str] = {}
+    def _texts(self) -> dict[Path, OpenText]:
+        texts: dict[Path, OpenText] = {}
         for uri, document in list(self.workspace.text_documents.items()):
             if uri not in self._files:
                 self._files[uri] = file_path(uri)  # looks at every folder above it
             file = self._files[uri]
             if file is not None:
-                texts[file] = document.source
+                version = document.version  # first: the text may be replaced by a newer one meanwhile
+                texts[file] = OpenText(document.source, version)
         return texts
 
 

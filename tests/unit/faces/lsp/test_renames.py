@@ -85,6 +85,20 @@ def test_files_that_the_editor_moves_are_pages_or_whole_folders(desk: Desk) -> N
     assert moved("guide.md", "../elsewhere.md") == {}
 
 
+def test_edits_of_open_pages_name_the_version_that_they_were_made_for(desk: Desk, at: At) -> None:
+    desk.type("index.md", "# Start\n\n[[guide#Set up]]\n")
+    page = desk.type("index.md", "# Start\n\nSee [[guide#Set up]]\n")
+    for place in ("#Set", "[[gui"):
+        changes = rename(desk.pages, page, at(page, place), "Other").document_changes or ()
+        versions = {
+            one.text_document.uri.rpartition("/")[2]: one.text_document.version
+            for one in changes
+            if isinstance(one, TextDocumentEdit)
+        }
+        assert versions["index.md"] == 2
+        assert versions["deep.md"] is None
+
+
 def test_a_byte_order_mark_stays_where_it_is(desk: Desk, at: At) -> None:
     desk.base.write("bom.md", b"\xef\xbb\xbf# Marked\n\n[[guide]]\n")
     desk.base.update("index.md", "[[bom#Marked]]\n")
