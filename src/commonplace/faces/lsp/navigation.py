@@ -110,7 +110,7 @@ def links_to(pages: EditorPages, target: LinkLocation) -> Iterator[tuple[SourceT
             own = source.uri == home.uri and not resolved.link.target  # a fragment alone names no page
             leads = resolved.target == home.address and not (own and target.section is None)
             if leads and is_named(resolved.link):
-                yield SourceText(source.uri, source.lines), resolved
+                yield SourceText(source.uri, source.lines, source.version), resolved
     texts: dict[tuple[str, Address], SourceText | None] = {}
     for collection, resolved in _indexed_links(pages, home):
         key = (collection.name, resolved.source)

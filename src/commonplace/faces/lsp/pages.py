@@ -28,13 +28,20 @@ class OpenText:
     version: int | None = None
     """Its version as the editor counts, at most that of the text; edits name it, and are refused for a newer text."""
 
+    @property
+    def raw(self) -> bytes:
+        """The text in UTF-8."""
+        return self.text.encode("utf-8", "replace")
+
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """The text of a page that was not parsed."""
+    """The text of a page that contains a link."""
 
     uri: str
     lines: LineTable
+    version: int | None = None
+    """As in `EditorPage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ class EditorPages:
         """
         file = self.root_of(collection) / address.path
         shown = self._unsaved().get(file)
-        raw = collection.store.read(address) if shown is None else shown.text.encode("utf-8", "replace")
+        raw = collection.store.read(address) if shown is None else shown.raw
         document = _parsed(address, raw)
         lines = LineTable(document.source, self._encoding)
         return EditorPage(collection, document, file.as_uri(), lines, shown.version if shown else None)
@@ -140,18 +147,14 @@ class EditorPages:
         source = decoded(raw).encode()  # offsets refer to UTF-8, whatever the file is written in
         return SourceText(self.uri_of(collection, address), LineTable(source, self._encoding))
 
-    def unsaved(self, collection: Collection) -> dict[Address, bytes]:
+    def unsaved(self, collection: Collection) -> dict[Address, OpenText]:
         """The texts of the editor's open pages in a collection."""
-        texts: dict[Address, bytes] = {}
+        texts: dict[Address, OpenText] = {}
         for file, shown in self._unsaved().items():
             place = self._place(file)
             if place is not None and place[0].name == collection.name and place[1].is_document:
-                texts[place[1]] = shown.text.encode("utf-8", "replace")
+                texts[place[1]] = shown
         return texts
-
-    def versions(self) -> dict[str, int | None]:
-        """The versions of the editor's open files, by URI."""
-        return {file.as_uri(): shown.version for file, shown in self._unsaved().items()}
 
     def address_of(self, uri: str) -> tuple[Collection, Address] | None:
         """The collection and address of a file, which need not exist; None if it is in no open folder."""

@@ -84,15 +84,17 @@ def move(
         is_moved: Whether the editor moves the files itself.
     """
     changes: list[TextDocumentEdit | RenameFile] = []
-    versions = pages.versions()  # before any text is read
     old_of = {new: old for old, new in moves.items()}
-    for address, after in preview_moves(collection, moves, pages.unsaved(collection)).contents.items():
+    shown = pages.unsaved(collection)
+    texts = {address: text.raw for address, text in shown.items()}
+    for address, after in preview_moves(collection, moves, texts).contents.items():
         if not address.is_document:
             continue
-        source = pages.at(collection, old_of.get(address, address))
+        old = old_of.get(address, address)
+        source = pages.at(collection, old)
         edits = text_edits(LineTable(source.document.raw, source.lines.encoding), after)
         if edits:
-            changes.append(_edit(source.uri, edits, versions))
+            changes.append(_edit(source.uri, edits, shown[old].version if old in shown else None))
     if not is_moved:
         changes += [
             RenameFile(pages.uri_of(collection, old), pages.uri_of(collection, new)) for old, new in moves.items()
@@ -153,7 +155,7 @@ def _address(old: Address, name: str) -> Address:
 def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name: str) -> WorkspaceEdit:
     if not name:
         raise InvalidInputError("A heading needs a text.", kind="name", hint="Give one.")
-    versions = pages.versions() | {page.uri: page.version}
+    versions = {page.uri: page.version}
     target = LinkLocation(page, section, Span(section.start, section.content))
     edits = {page.uri: [TextEdit(page.lines.range(heading_span(page, section)), name)]}
     for source, resolved in links_to(pages, target):
@@ -161,8 +163,9 @@ def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name
         if span is None:
             continue
         written = _fragment(resolved.link, section, name)
+        versions.setdefault(source.uri, source.version)
         edits.setdefault(source.uri, []).append(TextEdit(source.lines.range(span), written))
-    return WorkspaceEdit(document_changes=[_edit(uri, made, versions) for uri, made in edits.items()])
+    return WorkspaceEdit(document_changes=[_edit(uri, made, versions[uri]) for uri, made in edits.items()])
 
 
 def _fragment(link: Link, section: Section, name: str) -> str:
@@ -187,6 +190,6 @@ def _fragment_span(source: bytes, link: Link) -> Span | None:
     return Span(start + 1, end.start() if end else link.span.end)
 
 
-def _edit(uri: str, edits: Sequence[TextEdit], versions: Mapping[str, int | None]) -> TextDocumentEdit:
+def _edit(uri: str, edits: Sequence[TextEdit], version: int | None) -> TextDocumentEdit:
     """The edits of a file. The editor refuses them if its text is newer than the version that was read."""
-    return TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri, versions.get(uri)), list(edits))
+    return TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri, version), list(edits))
