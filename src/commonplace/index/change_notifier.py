@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError, UnavailableError
@@ -16,6 +17,25 @@ IndexListener = Callable[[Sequence[Address], bool], None]
 """Called with changed documents, and whether documents may have been added or removed."""
 
 
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """What the index has of some documents, read in one transaction."""
+
+    revisions: Mapping[Address, str]
+    """Revisions by document; documents that the index does not contain are omitted."""
+    membership: int
+    """A number that changes whenever documents are added or removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Changes that were not reported yet."""
+
+    documents: Sequence[Address]
+    membership: int | None
+    """`IndexState.membership`; None if the index cannot be read, so that additions are assumed."""
+
+
 class ChangeNotifier:
     """The state of the notifications of one process.
 
@@ -23,16 +43,15 @@ class ChangeNotifier:
     on the index's content, not on the process that changed it.
 
     Args:
-        revision_at: Returns the revision of a document; "" if there is none.
-        membership_version: Returns a number that changes whenever documents are added or removed.
+        state_of: Returns the index's state of these documents.
     """
 
-    def __init__(self, revision_at: Callable[[Address], str], membership_version: Callable[[], int]) -> None:
-        self._revision_at = revision_at
-        self._membership_version = membership_version
+    def __init__(self, state_of: Callable[[Sequence[Address]], IndexState]) -> None:
+        self._state_of = state_of
         self._lock = threading.RLock()
         self._known: dict[Address, str] = {}
-        self._notified_version: int | None = 0
+        self._notified: int | None = 0
+        """`News.membership` of the last notification."""
         self._listeners: list[IndexListener] = []
 
     def listen(self, listener: IndexListener) -> None:
@@ -42,7 +61,7 @@ class ChangeNotifier:
     def start(self) -> None:
         """Mark the current state as reported."""
         with self._lock:
-            self._notified_version = self._current_version()
+            self._notified = self._news([]).membership
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -50,38 +69,36 @@ class ChangeNotifier:
         with self._lock:
             yield
 
-    def changed(self, addresses: Iterable[Address]) -> list[Address]:
-        """Return the documents whose revision differs from the last report, and record the new revisions."""
+    def changed(self, addresses: Iterable[Address]) -> News:
+        """The documents whose revision differs from the last report; records the new revisions."""
+        asked = list(dict.fromkeys(addresses))
         with self._lock:
-            return [address for address in dict.fromkeys(addresses) if self._differs(address)]
+            return self._news(asked) if asked else News((), None)
 
-    def notify(self, documents: Sequence[Address]) -> None:
+    def notify(self, news: News) -> None:
         """Notify the listeners of changed documents."""
-        if not documents or not self._listeners:
+        if not news.documents:
             return
         with self._lock:
-            version = self._current_version()
-            listing = version is None or version != self._notified_version
-            self._notified_version = version
+            listing = news.membership is None or news.membership != self._notified
+            self._notified = news.membership
         for listener in self._listeners:
-            listener(documents, listing)
+            listener(news.documents, listing)
 
-    def _differs(self, address: Address) -> bool:
+    def _news(self, addresses: Sequence[Address]) -> News:
         try:
-            revision = self._revision_at(address)
+            state = self._state_of(addresses)
         except (StorageError, UnavailableError):
-            self._known.pop(address, None)  # the revision may differ
-            return True
+            for address in addresses:
+                self._known.pop(address, None)  # the revision may differ
+            return News(addresses, None)
+        changed = [address for address in addresses if self._differs(address, state.revisions.get(address, ""))]
+        return News(changed, state.membership)
+
+    def _differs(self, address: Address, revision: str) -> bool:
         if self._known.get(address) == revision:
             return False
         self._known[address] = revision
         while len(self._known) > MAX_KNOWN:
             del self._known[next(iter(self._known))]
         return True
-
-    def _current_version(self) -> int | None:
-        """The membership version; None if the index cannot be read, so that additions are assumed."""
-        try:
-            return self._membership_version()
-        except (StorageError, UnavailableError):
-            return None

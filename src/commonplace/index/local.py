@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,9 +33,9 @@ from commonplace.domain.sites.tree import Surroundings
 from commonplace.index import references
 from commonplace.index.catalogue import listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
-from commonplace.index.catalogue.document_rows import anchors_of, record_at, records_where, revisions_in
+from commonplace.index.catalogue.document_rows import anchors_of, document_key, record_at, records_where, revisions_in
 from commonplace.index.catalogue.path_existence import DiskStore
-from commonplace.index.change_notifier import ChangeNotifier, IndexListener
+from commonplace.index.change_notifier import ChangeNotifier, IndexListener, IndexState
 from commonplace.index.document_dates import DateUpdater
 from commonplace.index.flush_worker import FlushWorker
 from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, OpenIndexFiles
@@ -95,8 +94,7 @@ class LocalIndex:
         self._ready = threading.Event()
         self._watched = threading.Event()
         self._steps = (0, 0)
-        membership_version = partial(self._ask_now, lambda view: read_number(view.connection, "comings"))
-        self._notifier = ChangeNotifier(self._revision_at, membership_version)
+        self._notifier = ChangeNotifier(self._state_of)
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
         """Compare every file with the index, or with an empty one, and index the differences."""
@@ -325,7 +323,7 @@ class LocalIndex:
         if (
             changes.scan
             or len(documents) > MAX_SMALL_UPDATE
-            or self._query(lambda view: listing.any_below(view.connection, others))
+            or (others and self._query(lambda view: listing.any_below(view.connection, others)))
         ):
             outcome = self._sync(None)
             documents = list(dict.fromkeys([*documents, *outcome.changed]))
@@ -339,8 +337,8 @@ class LocalIndex:
         if others:
             self._open.use(lambda files: files.ingest.resolve_other_files(others))
         news = self._notifier.changed([*documents, *outcome.changed])
-        if on_change and news:
-            on_change(news)
+        if on_change and news.documents:
+            on_change(news.documents)
         self._notifier.notify(news)
 
     def _ingest_few(self, paths: Sequence[str]) -> Outcome:
@@ -367,9 +365,11 @@ class LocalIndex:
             if files is self._open.files and files.current:
                 log.warning("%s: changed documents wait for the full text", self._store.name, exc_info=True)
 
-    def _revision_at(self, address: Address) -> str:
-        record = self._ask_now(lambda view: record_at(view.connection, address.path))
-        return record.revision if record else ""
+    def _state_of(self, addresses: Sequence[Address]) -> IndexState:
+        keys = [document_key(address.path) for address in addresses]
+        return self._ask_now(
+            lambda view: IndexState(revisions_in(view.connection, keys), read_number(view.connection, "comings"))
+        )
 
     def _wait_dated(self, filter_: Filter, sort: str) -> None:
         bounds = (filter_.created_from, filter_.created_to, filter_.updated_from, filter_.updated_to)

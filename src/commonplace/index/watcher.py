@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,17 +141,17 @@ class Watcher:
 
 
 def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
-    # Most events of a repository that is being written come from Git's own folder.
-    git = f"{root}/.git/"
-    served = [event for event in events if not event[1].startswith(git)]
+    top = f"{root}/"
+    git = f"{top}.git/"
     # A new commit or a switch of branches always changes the log of HEAD. When the lock of Git's index is released, the
     # store can update entries that waited for it, which it does when its history is queried.
     history = any(path == f"{git}logs/HEAD" or (kind, path) == (DELETED, f"{git}index.lock") for kind, path in events)
     changes = FileChanges(scan=len(events) > EVENT_THRESHOLD, history=history)
-    for kind, path in sorted(served, key=lambda event: event[1]):
+    # Most events of a repository that is being written come from Git's own folder.
+    for kind, path in sorted([event for event in events if not event[1].startswith(git)], key=itemgetter(1)):
         if path.endswith(IGNORE_FILES):
             changes.scan = True
-        address = _address(root, path)
+        address = _address(path.removeprefix(top)) if path.startswith(top) else None
         if address is None:
             continue
         if address.is_document:
@@ -162,13 +163,15 @@ def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
     return changes
 
 
-def _address(root: Path, path: str) -> Address | None:
+def _address(path: str) -> Address | None:
     """The address of a path in the folder; None if it is never served."""
-    try:
-        address = parse_address(Path(path).relative_to(root).as_posix())
-    except (InvalidInputError, ValueError):
+    if path.startswith(".") or "/." in path:  # such as the temporary file of a write
         return None
-    return None if SKIPPED_FOLDERS.intersection(address.path.split("/")) else address
+    try:
+        address = parse_address(path)
+    except InvalidInputError:
+        return None
+    return None if SKIPPED_FOLDERS.intersection(path.split("/")) else address
 
 
 @contextmanager
