@@ -46,6 +46,20 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
         closed(descriptor)
 
 
+@contextmanager
+def opened_below(above: int, name: str) -> Generator[int]:
+    """A descriptor of a folder in an open folder, for use with `dir_fd`. The name may not be a link's.
+
+    Raises:
+        OSError: there is no such folder, or it cannot be searched.
+    """
+    descriptor = os.open(name, _DIRECTORY, dir_fd=above)
+    try:
+        yield descriptor
+    finally:
+        closed(descriptor)
+
+
 def closed(descriptor: int) -> None:
     """Close a descriptor that was not written to. Errors are ignored, because the descriptor is released anyway."""
     try:

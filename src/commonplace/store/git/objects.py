@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from commonplace.store.disk.durable import Unsynced
-from commonplace.store.disk.folder import opened_folder
+from commonplace.store.disk.folder import opened_below, opened_folder
 from commonplace.store.git.layout import gitdir_files
 
 MODE_FILE = 0o100644
@@ -90,23 +90,23 @@ class NewObjects:
 
     def write(self, unsynced: Unsynced) -> None:
         """Write the missing objects under temporary names."""
-        for number, (identifier, raw) in enumerate(self._contents.items()):
-            beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
-            with self._opened() as folder:
+        if not self._contents:
+            return
+        with self._opened() as folder:
+            for number, (identifier, raw) in enumerate(self._contents.items()):
+                beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
                 self._written[identifier] = beside
                 unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder)
 
     def place(self) -> list[Path]:
         """Rename the written objects to their final names; returns the folders whose names have changed, in order."""
         touched: list[Path] = []
-        for identifier, beside in self._written.items():
+        if self._written:
             with self._opened() as folder:
-                with suppress(FileExistsError):
-                    os.mkdir(identifier[:2], dir_fd=folder)
-                    touched.append(self._folder)
-                with self._opened(identifier[:2]) as inner:
-                    os.rename(beside, identifier[2:], src_dir_fd=folder, dst_dir_fd=inner)
-            touched.append(self._folder / identifier[:2])
+                for identifier, beside in self._written.items():
+                    if _placed(folder, beside, identifier):
+                        touched.append(self._folder)
+                    touched.append(self._folder / identifier[:2])
         self._written.clear()
         self._contents.clear()
         return touched
@@ -117,9 +117,25 @@ class NewObjects:
             gitdir_files.unlink(self._folder.parent, f"{self._folder.name}/{beside}")
         self._written.clear()
 
-    def _opened(self, *names: str) -> AbstractContextManager[int]:
-        """The folder of the objects, or one in it, opened without following links."""
-        return opened_folder(self._folder.parent, [self._folder.name, *names])
+    def _opened(self) -> AbstractContextManager[int]:
+        """The folder of the objects, opened without following links."""
+        return opened_folder(self._folder.parent, [self._folder.name])
+
+
+def _placed(folder: int, beside: str, identifier: str) -> bool:
+    """Rename an object in the open folder of the objects to its final name; returns whether its folder is new."""
+    name, rest = identifier[:2], identifier[2:]
+    is_new = False
+    try:
+        with opened_below(folder, name) as inner:
+            os.rename(beside, rest, src_dir_fd=folder, dst_dir_fd=inner)
+    except FileNotFoundError:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=folder)
+            is_new = True
+        with opened_below(folder, name) as inner:
+            os.rename(beside, rest, src_dir_fd=folder, dst_dir_fd=inner)
+    return is_new
 
 
 def temporary_prefix(token: str) -> str:

@@ -265,10 +265,9 @@ class GitRepository:
 
     def setting(self, name: str) -> str:
         """The current value of a setting in Git's configuration; "" if it is not set."""
-        config = self.handle.config
         try:
-            return str(config[name]) if name in config else ""
-        except (KeyError, ValueError, pygit2.GitError):  # a value of an unexpected type, or an unreadable file
+            return str(self.handle.config[name])
+        except (KeyError, ValueError, pygit2.GitError):  # not set, a value of an unexpected type, or an unreadable file
             return ""
 
     def own_settings(self, name: str) -> list[str]:
