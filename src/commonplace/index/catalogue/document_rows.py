@@ -288,14 +288,18 @@ def titled_keys(connection: sqlite3.Connection, title: str) -> list[int]:
     ]
 
 
-def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, tuple[Record, str]]:
-    """Records and stored outlines by document number; unknown numbers are omitted."""
+StoredDocument = tuple[RecordRow, str]
+"""The row of a document's record, and its stored outline."""
+
+
+def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, StoredDocument]:
+    """Rows of documents by number, for `record_from`, with their outlines; unknown numbers are omitted."""
     columns = f"{RECORD_COLUMNS}, d.outline"
     rows = connection.execute(
         sql("SELECT", columns, "FROM json_each(?) w CROSS JOIN", RECORD_TABLES, "WHERE f.id = w.value"),
         (encode(keys),),
     )
-    return {row[0]: (record_from(row[:-1]), row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
+    return {row[0]: (row[:-1], row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
 
 
 def _record_json(record: Record) -> str:

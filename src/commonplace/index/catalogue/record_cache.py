@@ -1,14 +1,14 @@
-"""A cache of the catalogue's records at one generation, for later searches."""
+"""A cache of the catalogue's records at one generation, for later searches; unchanged ones outlive the generation."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from commonplace.domain.query import Record
-from commonplace.index.catalogue.document_rows import paths_by_key, rows_by_key
+from commonplace.index.catalogue.document_rows import StoredDocument, paths_by_key, record_from, rows_by_key
 from commonplace.index.catalogue.outlines import Outline
 
 MAX_CACHED_DOCUMENTS = 1000
@@ -20,24 +20,37 @@ MAX_CACHED_PATHS = 50_000
 class CachedDocument:
     """A cached document."""
 
-    record: Record
-    stored: str
+    stored: StoredDocument
+
+    @cached_property
+    def record(self) -> Record:
+        """The document's record, parsed on first use."""
+        return record_from(self.stored[0])
 
     @cached_property
     def outline(self) -> Outline:
         """The document's sections, parsed on first use."""
-        return Outline.from_stored(self.stored)
+        return Outline.from_stored(self.stored[1])
 
 
 class RecordCache:
     """Documents by number, of one generation of the index. Thread-safe.
 
     A table only grows, and is replaced by an empty one when it is full.
+
+    Args:
+        before: Documents of earlier generations. What was parsed of them is used again if their rows are equal.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, before: Mapping[int, CachedDocument] | None = None) -> None:
         self._entries: dict[int, CachedDocument] = {}
         self._paths: dict[int, str] = {}
+        self._before = before or {}
+
+    def of_next_generation(self) -> RecordCache:
+        """The cache of a later generation."""
+        is_full = len(self._before) + len(self._entries) > MAX_CACHED_DOCUMENTS
+        return RecordCache({**({} if is_full else self._before), **self._entries})
 
     def entries(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, CachedDocument]:
         """Documents in the order of their numbers; unknown numbers are omitted."""
@@ -45,7 +58,7 @@ class RecordCache:
         found = {key: known[key] for key in keys if key in known}
         missing = [key for key in keys if key not in found]
         if missing:
-            fresh = {key: CachedDocument(*entry) for key, entry in rows_by_key(connection, missing).items()}
+            fresh = {key: self._document(key, stored) for key, stored in rows_by_key(connection, missing).items()}
             if len(known) + len(fresh) > MAX_CACHED_DOCUMENTS:
                 known = self._entries = {}
             known.update(fresh)
@@ -64,3 +77,7 @@ class RecordCache:
             known.update(fresh)
             found |= fresh
         return found
+
+    def _document(self, key: int, stored: StoredDocument) -> CachedDocument:
+        before = self._before.get(key)
+        return before if before and before.stored == stored else CachedDocument(stored)

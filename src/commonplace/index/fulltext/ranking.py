@@ -96,7 +96,7 @@ class Ranker:
         self._expanded = expanded
         self._known_only = known_only
         self._query_builder = QueryBuilder(expanded, fulltext.document_schema, fulltext.section_schema)
-        self._scorer = RecentScorer(expanded, snapshot.recent, fulltext, snapshot.searchers)
+        self._scorer = RecentScorer(expanded, snapshot.recent, snapshot.statistics)
 
     def page(self, query: SearchQuery, scope: SearchScope) -> RankedPage:
         """The page of documents by the query's sort, offset and limit."""

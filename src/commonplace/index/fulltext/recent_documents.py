@@ -131,6 +131,11 @@ class RecentDocument:
         }
 
     @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Every distinct word and gram of all fields."""
+        return frozenset[str]().union(*(text.counts for text in self.fields.values()))
+
+    @cached_property
     def sections(self) -> DocumentSections:
         """Words and grams of every section."""
         texts = [text for _, text in self.text.sections]

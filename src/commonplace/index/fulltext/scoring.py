@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
+from functools import cached_property, partial
+from itertools import chain, islice
 from typing import TypedDict, cast
 
 import tantivy
@@ -32,6 +32,8 @@ SCORE_OF_BEGINNING = 1.0
 """Score of a quoted run that is shorter than a gram, as the full text gives it."""
 PROBES = 200
 """Number of words that are tried to find one for which the full text can explain the average length."""
+MAX_CACHED_COUNTS = 5000
+"""Number of words whose numbers of texts are cached; the cache is cleared when it is reached."""
 
 Fields = Mapping[str, TextTerms]
 """The words of a document, by field."""
@@ -69,6 +71,8 @@ class TermStatistics:
     def _holders(self, field: str, word: str) -> int:
         known = self._holding.get((field, word))
         if known is None:
+            if len(self._holding) >= MAX_CACHED_COUNTS:
+                self._holding = {}
             newer = sum(text[field].holding(word) for text in self._texts)
             known = self._holding[field, word] = self._searcher.doc_freq(field, word) + newer
         return known
@@ -98,32 +102,54 @@ class TermStatistics:
         return islice((word for text in self._texts for word in text[field].vocabulary), PROBES)
 
 
+class RecentStatistics:
+    """The statistics of one snapshot of the index, which its searches share.
+
+    Args:
+        recent: The recent documents.
+        fulltext: The full text, for its schemas.
+        searchers: Its searchers.
+    """
+
+    def __init__(self, recent: RecentDocuments, fulltext: ft.FullText, searchers: ft.Searchers) -> None:
+        self._recent = recent
+        self._fulltext = fulltext
+        self._searchers = searchers
+
+    @cached_property
+    def documents(self) -> TermStatistics:
+        """Those of whole documents."""
+        texts = [document.fields for document in self._recent.documents.values()]
+        return TermStatistics(self._searchers.documents, self._fulltext.document_schema, texts)
+
+    @cached_property
+    def sections(self) -> TermStatistics:
+        """Those of sections."""
+        parts = [document.sections.fields for document in self._recent.documents.values()]
+        return TermStatistics(self._searchers.sections, self._fulltext.section_schema, parts)
+
+
 class RecentScorer:
     """Searches the recent documents.
 
     Args:
         expanded: The expanded query.
         recent: The recent documents.
-        fulltext: The full text, for its schemas.
-        searchers: Its searchers, for their statistics.
+        statistics: The statistics of their snapshot.
     """
 
-    def __init__(
-        self, expanded: ExpandedQuery, recent: RecentDocuments, fulltext: ft.FullText, searchers: ft.Searchers
-    ) -> None:
+    def __init__(self, expanded: ExpandedQuery, recent: RecentDocuments, statistics: RecentStatistics) -> None:
         self._expanded = expanded
         self._recent = recent
-        texts = [document.fields for document in recent.documents.values()]
-        self._documents = TermStatistics(searchers.documents, fulltext.document_schema, texts)
-        parts = [document.sections.fields for document in recent.documents.values()]
-        self._sections = TermStatistics(searchers.sections, fulltext.section_schema, parts)
+        self._statistics = statistics
+        self._asked = _asked(expanded)
 
     def documents(self, scope: SearchScope) -> dict[int, float]:
         """Scores of the matching documents, by number."""
         scores = {
             key: self._score(document)
             for key, document in self._recent.documents.items()
-            if scope.holds(key, document.terms, document.text.numbers)
+            if self._may_match(document) and scope.holds(key, document.terms, document.text.numbers)
         }
         return {key: score for key, score in scores.items() if score is not None}
 
@@ -147,6 +173,10 @@ class RecentScorer:
         found_at = ((sections.ordinals[place], score) for place, score in scores.items() if score > 0)
         return sorted(found_at, key=lambda one: (-one[1], one[0]))
 
+    def _may_match(self, document: RecentDocument) -> bool:
+        """Whether a document contains a term of the query: most contain none, and need no score."""
+        return self._asked is None or not self._asked.isdisjoint(document.vocabulary)
+
     def _score(self, document: RecentDocument) -> float | None:
         if any(_holds(document, phrase) for phrase in self._expanded.excluded):
             return None
@@ -160,7 +190,9 @@ class RecentScorer:
             count * self._worth(ft.GRAMS, gram, document.fields) for gram, count in self._expanded.grams.items()
         )
         for compound in (*self._expanded.compounds, *self._expanded.parted):
-            score += COMPOUND_WEIGHT * self._documents.phrase_score(ft.BODY, compound, document.fields[ft.BODY])
+            score += COMPOUND_WEIGHT * self._statistics.documents.phrase_score(
+                ft.BODY, compound, document.fields[ft.BODY]
+            )
         score += COMPOUND_WEIGHT * sum(
             self._phrase(document, phrase) for phrase in self._expanded.optional_phrases if _holds(document, phrase)
         )
@@ -168,16 +200,19 @@ class RecentScorer:
         return score if score > 0 or self._expanded.phrases or not self._expanded.has_terms else None
 
     def _phrase(self, document: RecentDocument, phrase: PhraseTerms) -> float:
-        score = self._documents.phrase_score(ft.BODY, phrase.words, document.fields[ft.BODY])
+        score = self._adjacent(document, ft.BODY, phrase.words)
         if _is_beginning(phrase.grams):
             return score + SCORE_OF_BEGINNING
-        return score + self._documents.phrase_score(ft.GRAMS, phrase.grams, document.fields[ft.GRAMS])
+        return score + self._adjacent(document, ft.GRAMS, phrase.grams)
+
+    def _adjacent(self, document: RecentDocument, field: str, run: Sequence[str]) -> float:
+        return self._statistics.documents.phrase_score(field, run, document.fields[field])
 
     def _worths(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
         """Positions of the sections that contain a word, with its score in each."""
         postings = sections.fields[field]
         for place, count in postings.places(word):
-            yield place, self._sections.score(field, word, count, postings.lengths[place])
+            yield place, self._statistics.sections.score(field, word, count, postings.lengths[place])
 
     def _worths_of_part(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
         if field != ft.GRAMS or is_whole(word):
@@ -207,7 +242,17 @@ class RecentScorer:
 
     def _worth(self, name: str, word: str, fields: Fields) -> float:
         words = fields[name]
-        return self._documents.score(name, word, words.counts[word], len(words.order))
+        return self._statistics.documents.score(name, word, words.counts[word], len(words.order))
+
+
+def _asked(expanded: ExpandedQuery) -> frozenset[str] | None:
+    """Terms of which a matching document contains one; None if it may contain none of them."""
+    optional = expanded.optional_phrases
+    if not expanded.has_terms or expanded.phrases or any(_is_beginning(phrase.grams) for phrase in optional):
+        return None
+    words = chain.from_iterable((*word.forms, word.accented) for word in expanded.words)
+    adjacent = (*expanded.compounds, *expanded.parted, *((*phrase.words, *phrase.grams) for phrase in optional))
+    return frozenset(chain(words, expanded.grams, chain.from_iterable(adjacent)))
 
 
 def _contains(document: RecentDocument, term: TermForms) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from commonplace.index.catalogue.database import read_number
 from commonplace.index.catalogue.record_cache import RecordCache
 from commonplace.index.fulltext.recent_documents import RecentCache, RecentDocuments
+from commonplace.index.fulltext.scoring import RecentStatistics
 from commonplace.index.fulltext.tantivy_index import FullText, Searchers
 from commonplace.index.fulltext.term_dictionary import TermDictionary
 
@@ -21,6 +22,7 @@ class Snapshot:
     searchers: Searchers
     recent: RecentDocuments
     """Documents that are newer than the full text."""
+    statistics: RecentStatistics
     dictionary: TermDictionary
     documents: RecordCache
 
@@ -52,7 +54,9 @@ class SnapshotCache:
         recent = self._recent.at(connection, generation)
         searchers = self._fulltext.searchers(read_number(connection, "fulltext"))
         dictionary = TermDictionary(searchers.documents, recent, self._fulltext.analyzer.analyze)
-        snapshot = Snapshot(generation, searchers, recent, dictionary, RecordCache())
+        statistics = RecentStatistics(recent, self._fulltext, searchers)
+        records = latest.documents.of_next_generation() if latest else RecordCache()
+        snapshot = Snapshot(generation, searchers, recent, statistics, dictionary, records)
         with self._lock:
             self._latest = snapshot
         return snapshot

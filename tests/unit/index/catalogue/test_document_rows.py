@@ -29,6 +29,7 @@ from commonplace.index.catalogue.document_rows import (
     names_of_record,
     paths_by_key,
     record_at,
+    record_from,
     records_where,
     remove_rows,
     revisions_in,
@@ -129,7 +130,7 @@ def test_documents_are_found_by_number_and_unknown_numbers_are_left_out(connecti
     assert paths_by_key(connection, [1, key]) == {key: "a.md"}
     assert revisions_in(connection, [key, 2]) == {Address("a.md"): record.revision}
     assert revisions_in(connection, []) == {}
-    assert [one.title for one, _ in rows_by_key(connection, [key, 3]).values()] == ["Titel"]
+    assert [record_from(row).title for row, _ in rows_by_key(connection, [key, 3]).values()] == ["Titel"]
     assert 0 <= key < 2**63
     assert document_key("A.md") != key
 

@@ -63,3 +63,15 @@ def test_more_documents_than_are_cached_are_all_found(base: MakeBase) -> None:
     with closing(sqlite3.connect(found)) as connection:
         assert list(cache.entries(connection, [*KEYS, *many])) == KEYS
         assert list(cache.entries(connection, KEYS)) == KEYS
+
+
+def test_a_document_that_has_not_changed_outlives_its_generation(connection: sqlite3.Connection) -> None:
+    first = RecordCache()
+    before = first.entries(connection, KEYS)
+    connection.execute("UPDATE files SET updated = '2030-01-01T00:00:00Z' WHERE id = ?", (KEYS[1],))
+    later = first.of_next_generation().of_next_generation()  # of a generation after one without a search
+    now = later.entries(connection, KEYS)
+    assert [now[key] is before[key] for key in KEYS] == [True, False, True]
+    assert now[KEYS[1]].record.updated == "2030-01-01T00:00:00Z"
+    connection.rollback()
+    assert later.of_next_generation().entries(connection, KEYS)[KEYS[1]].record == before[KEYS[1]].record

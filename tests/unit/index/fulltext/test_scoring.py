@@ -10,7 +10,7 @@ from commonplace.domain.query_parser import parse_query
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.query_builder import QueryBuilder
 from commonplace.index.fulltext.recent_documents import RecentDocument, RecentDocuments
-from commonplace.index.fulltext.scoring import RecentScorer
+from commonplace.index.fulltext.scoring import RecentScorer, RecentStatistics
 from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.term_dictionary import TermDictionary
 from indexed import full_text, searchable
@@ -33,7 +33,8 @@ def expanded_builder(full: ft.FullText, recent: RecentDocuments, text: str) -> t
     analyze = full.analyzer.analyze
     searchers = full.searchers(0)
     query = TermDictionary(searchers.documents, recent, analyze).expand(parse_query(text, analyze))
-    return RecentScorer(query, recent, full, searchers), QueryBuilder(query, full.document_schema, full.section_schema)
+    statistics = RecentStatistics(recent, full, searchers)
+    return RecentScorer(query, recent, statistics), QueryBuilder(query, full.document_schema, full.section_schema)
 
 
 def in_memory(full: ft.FullText, *keys: int) -> RecentDocuments:
