@@ -46,14 +46,20 @@ class TermStatistics:
         searcher: Searcher of documents, or of sections.
         schema: Its schema.
         texts: The recent texts, by field.
+        lengths: Average lengths of the full text's fields that are known; others are added.
     """
 
     def __init__(
-        self, searcher: tantivy.Searcher, schema: tantivy.Schema, texts: Sequence[Mapping[str, FieldTexts]]
+        self,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+        texts: Sequence[Mapping[str, FieldTexts]],
+        lengths: dict[str, float],
     ) -> None:
         self._searcher = searcher
         self._schema = schema
         self._texts = texts
+        self._lengths = lengths
         self._fields: dict[str, FieldStatistics] = {}
         self._holding: dict[tuple[str, str], int] = {}
 
@@ -87,7 +93,14 @@ class TermStatistics:
         return self._fields[field]
 
     def _average_length(self, field: str) -> float:
-        """The full text's average length of a field, which only its score explanations contain."""
+        """The full text's average length of a field; 0 if it is unknown."""
+        known = self._lengths.get(field, 0.0) or self._explained_length(field)
+        if known:
+            self._lengths[field] = known
+        return known
+
+    def _explained_length(self, field: str) -> float:
+        """The average length of a field, which only score explanations contain."""
         for word in self._probes(field):
             query = Query.term_query(self._schema, field, word)
             hits = (
@@ -120,13 +133,15 @@ class RecentStatistics:
     def documents(self) -> TermStatistics:
         """Those of whole documents."""
         texts = [document.fields for document in self._recent.documents.values()]
-        return TermStatistics(self._searchers.documents, self._fulltext.document_schema, texts)
+        found = self._searchers
+        return TermStatistics(found.documents, self._fulltext.document_schema, texts, found.document_lengths)
 
     @cached_property
     def sections(self) -> TermStatistics:
         """Those of sections."""
         parts = [document.sections.fields for document in self._recent.documents.values()]
-        return TermStatistics(self._searchers.sections, self._fulltext.section_schema, parts)
+        found = self._searchers
+        return TermStatistics(found.sections, self._fulltext.section_schema, parts, found.section_lengths)
 
 
 class RecentScorer:
@@ -143,6 +158,11 @@ class RecentScorer:
         self._recent = recent
         self._statistics = statistics
         self._asked = _asked(expanded)
+        self._searched = {
+            name: [(word.count, list(_searched(word, name, field))) for word in expanded.words]
+            for name, field in FIELD_WEIGHTS.items()
+        }
+        """For each field, and each word of the query, its count and what is searched for it."""
 
     def documents(self, scope: SearchScope) -> dict[int, float]:
         """Scores of the matching documents, by number."""
@@ -230,13 +250,9 @@ class RecentScorer:
 
     def _words(self, name: str, field: FieldWeight, fields: Fields) -> float:
         best = (
-            word.count
-            * best_of(
-                self._worth(of, form, fields) * weight
-                for of, form, weight in _searched(word, name, field)
-                if form in fields[of].counts
-            )
-            for word in self._expanded.words
+            count
+            * best_of(self._worth(of, form, fields) * weight for of, form, weight in forms if form in fields[of].counts)
+            for count, forms in self._searched[name]
         )
         return field.weight * sum(best)
 

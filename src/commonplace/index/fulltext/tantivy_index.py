@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tantivy
@@ -57,6 +57,10 @@ class Searchers:
 
     documents: tantivy.Searcher
     sections: tantivy.Searcher
+    document_lengths: dict[str, float] = field(default_factory=dict[str, float])
+    """Average lengths of the fields of documents that were computed, in words."""
+    section_lengths: dict[str, float] = field(default_factory=dict[str, float])
+    """Those of sections."""
 
 
 class FullText:
