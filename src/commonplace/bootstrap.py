@@ -208,6 +208,8 @@ class Application:
     @cached_property
     def _reranker(self) -> Reranker | None:
         settings = self.settings
+        if not settings.rerank_url:
+            return None
         from commonplace.embed import open_reranker
 
         return open_reranker(settings.rerank_url, settings.rerank_model or "", settings.rerank_key or "")

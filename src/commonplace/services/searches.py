@@ -12,7 +12,6 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.semantic.ports import Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
-from commonplace.services.cluster.shared_search import search_together
 from commonplace.services.collections import Collection
 from commonplace.services.listing import in_order
 
@@ -160,8 +159,18 @@ def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
 ) -> list[tuple[Collection, SearchResult]]:
     asked = _with_meaning(collections, query, mode)
-    found = search_together([(collection.index, one) for collection, one in zip(collections, asked, strict=True)])
+    found = _answers([(collection.index, one) for collection, one in zip(collections, asked, strict=True)])
     return list(zip(collections, found, strict=True))
+
+
+def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
+    """The results of several indexes; those that one search cluster has are asked in one go."""
+    if len(asked) == 1:
+        return [index.search(query) for index, query in asked]
+    # Imported late: the first search of most servers needs nothing of clusters.
+    from commonplace.services.cluster.shared_search import search_together  # noqa: PLC0415
+
+    return search_together(asked)
 
 
 def _phrases_notice(count: int, *, found: bool) -> str:
@@ -253,5 +262,5 @@ def _nearest(collection: Collection, query: SearchQuery) -> SimilarityScores:
 def _best_score(collections: Sequence[Collection], query: SearchQuery) -> float:
     """The best score by words, so that scores of several collections can be compared."""
     asked = replace(query, offset=0, limit=1, sections=0)
-    results = search_together([(collection.index, asked) for collection in collections])
+    results = _answers([(collection.index, asked) for collection in collections])
     return max((result.hits[0].score for result in results if result.hits), default=0.0)

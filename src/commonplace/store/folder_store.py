@@ -23,7 +23,6 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.past_commits import CommitLookup
 from commonplace.store.git.tracked_documents import TrackedDocuments
-from commonplace.store.publisher import Publisher
 from commonplace.store.retention import Retention
 from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.store.transactions import TransactionDraft
@@ -144,6 +143,9 @@ class FolderStore:
         terms = self._terms
         if terms.git is None:
             return None
+        # Imported late: a search needs nothing of commits and remotes.
+        from commonplace.store.publisher import Publisher  # noqa: PLC0415
+
         return Publisher(self._folder, self._writer, terms.git, terms.prefix, self._rules.hides, terms.retention)
 
     @property
