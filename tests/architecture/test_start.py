@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support import new_repo
+
 HEAVY = {"faiss", "numpy", "onnxruntime", "rich", "tokenizers", "typer"}
 FRAMEWORKS = {"anyio", "asyncio", "mcp", "pydantic", "pygit2", "sqlite3", "starlette", "tantivy", "watchfiles", *HEAVY}
 
@@ -54,3 +56,27 @@ def test_a_server_loads_what_serves_its_calls_after_the_first_answer(tmp_path: P
     assert f"commonplace.toolsets.{name}.mcp" in begun
     assert not begun & late
     assert late <= ended
+
+
+def test_the_first_search_loads_nothing_of_clusters_remotes_and_meaning(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "notes", {"a.md": "# A\n\nalpha\n"})
+    program = f"""
+from pathlib import Path
+from commonplace.bootstrap import Application
+from commonplace.domain.query import SearchQuery
+from commonplace.services.searches import search
+from commonplace.settings import load_settings
+flags = {{"embed": "false", "cache_dir": {str(tmp_path / "cache")!r}, "state_dir": {str(tmp_path / "state")!r}}}
+application = Application([Path({str(repo.path)!r})], load_settings({{}}, flags))
+application.sync()
+assert search(application.services.collections.members, SearchQuery(text="alpha"), "keyword").hits
+"""
+    loaded = _modules_after(program)
+    assert "commonplace.index.fulltext.searcher" in loaded
+    late = (
+        "commonplace.domain.cluster",
+        "commonplace.embed",
+        "commonplace.services.cluster",
+        "commonplace.store.remotes",
+    )
+    assert not [name for name in loaded if name.startswith(late)]
