@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,3 +80,16 @@ class Site:
     repo: GitRepo
     ways: dict[tuple[str, str], Way]
     agents: dict[tuple[str, str], Agent]
+
+
+def gated(folder: Path) -> tuple[Gate, dict[str, str]]:
+    """A gate below an empty folder, and the environment of a process that has it, with folders of its own."""
+    plugins, noted = folder / "plugins", folder / "gate"
+    about = plugins / "gate-1.dist-info"
+    about.mkdir(parents=True)
+    noted.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: gate\nVersion: 1\n")
+    (about / "entry_points.txt").write_text("[commonplace.plugins]\ngate = gate:Gate\n")
+    shutil.copy(Path(__file__).with_name("gate.py"), plugins)
+    own = {name: str(folder / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")}
+    return Gate(noted), {"PYTHONPATH": str(plugins), "GATE": str(noted), **own}

@@ -6,13 +6,16 @@ import fcntl
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import termios
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +23,9 @@ import anyio
 import pytest
 from mcp import Client
 
-from serving import RawSession, Server, Stream, create_key, request, served
+from serving import RawSession, Server, Stream, commonplace, create_key, request, served
 from support import GitRepo, eventually, is_running, new_repo
+from ways import ENTRIES, Gate, gated
 
 API = "/api/v1"
 WORKERS = 2
@@ -32,19 +36,29 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def workers(folder: Path, *arguments: str) -> Iterator[tuple[Server, GitRepo]]:
+def workers(
+    folder: Path, *arguments: str, pages: int = 20, env: Mapping[str, str] | None = None
+) -> Iterator[tuple[Server, GitRepo]]:
     """A server of two workers, both of which serve."""
-    repo = new_repo(folder / "notes", {f"page{number}.md": f"# Page {number}\n\nA word.\n" for number in range(20)})
+    repo = new_repo(folder / "notes", {f"page{number}.md": f"# Page {number}\n\nA word.\n" for number in range(pages)})
     given = ("--workers", str(WORKERS), "--tier", "write", "--commit", "auto", *arguments)
-    with served(repo.path, *given, env=environment(folder) | {"COMMONPLACE_EMBED": "false"}, fresh=True) as server:
+    around = {**environment(folder), "COMMONPLACE_EMBED": "false", **(env or {})}
+    with served(repo.path, *given, env=around, fresh=True) as server:
         eventually(lambda: len(children(server)) == WORKERS and all(map(listens, children(server))), 60)
         yield server, repo
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, GitRepo]]:
+def gate_and_env(tmp_path_factory: pytest.TempPathFactory) -> tuple[Gate, dict[str, str]]:
+    return gated(tmp_path_factory.mktemp("gated"))
+
+
+@pytest.fixture(scope="module")
+def both(
+    tmp_path_factory: pytest.TempPathFactory, gate_and_env: tuple[Gate, dict[str, str]]
+) -> Iterator[tuple[Server, GitRepo]]:
     """Two workers for the tests that leave them as they are."""
-    with workers(tmp_path_factory.mktemp("both")) as made:
+    with workers(tmp_path_factory.mktemp("both"), pages=ENTRIES, env=gate_and_env[1]) as made:
         yield made
 
 
@@ -183,6 +197,56 @@ def test_a_write_is_seen_by_every_worker_at_once(both: tuple[Server, GitRepo]) -
         for _ in range(4):
             found = server.ask("GET", f"{API}/search?q={word}").json
             assert [hit["path"] for hit in found["results"]] == ["page2"], number
+
+
+def test_what_is_uploaded_through_one_worker_is_read_through_all(both: tuple[Server, GitRepo]) -> None:
+    server, _ = both
+    content = bytes(range(256)) * 4_000
+    for number in range(4):
+        upload = {"filename": f"figure{number}.bin", "content": b64encode(content).decode()}
+        assert server.page("POST", "page3.md", upload, below="/attachments").status == 201
+        for _ in range(4):
+            answer = server.page("GET", "page3.md", below=f"/attachments/figure{number}.bin")
+            assert answer.status == 200
+            assert b64decode(answer.json["content"]) == content
+
+
+SLOW = 1_000
+
+
+def test_a_thousand_slow_connections_keep_nobody_out_of_any_worker(both: tuple[Server, GitRepo]) -> None:
+    server, _ = both
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, SLOW + 500)), hard))
+    sessions = [some[0] for some in served_by(server).values()]
+    with ExitStack() as stack:
+        for _ in range(SLOW):
+            stack.enter_context(server.connect(receive=4096)).sendall(b"GET /health HTTP/1.1\r\nHost: ")
+        for number, session in enumerate(sessions * 4):
+            assert listed(session, 200 + number)["result"]["structuredContent"]["entries"]
+        assert [server.page("GET", "page1.md").status for _ in range(8)] == [200] * 8
+
+
+def test_a_call_is_cancelled_by_a_request_that_comes_to_whichever_worker(
+    both: tuple[Server, GitRepo], gate_and_env: tuple[Gate, dict[str, str]]
+) -> None:
+    gate, _ = gate_and_env
+    for session in [some[0] for some in served_by(both[0]).values()]:
+        with gate.closed(), ThreadPoolExecutor(1) as threads:
+            call = threads.submit(session.ask, 70, "tools/call", {"name": "kb_qa_status", "arguments": {}})
+            gate.reached()
+            for number in range(4):  # each on a connection of its own
+                assert listed(session, 80 + number)["result"]["structuredContent"]["entries"]
+            assert session.tell("notifications/cancelled", {"requestId": 70}) == 202
+            gate.open()
+            assert "error" in call.result()
+
+
+def test_a_taken_port_is_told_before_any_worker_starts(both: tuple[Server, GitRepo]) -> None:
+    server, repo = both
+    done = commonplace("serve", str(repo.path), "--port", str(server.port), "--workers", str(WORKERS))
+    assert done.returncode == 2
+    assert f"Cannot listen on 127.0.0.1, port {server.port}" in done.stderr
 
 
 def test_calls_are_limited_by_all_workers_together(tmp_path: Path) -> None:
