@@ -1,10 +1,10 @@
 """Queries as people type them: questions on documentation, quotations in the marks of many languages, and nonsense.
 
 Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it; so has each of the fifteen of
-`first-TREE.jsonl`, which were written from reading the pages, and one of these should come first. A page that a
-manual has in several versions counts in each version that answers, because no question names one. A line of
-`quoted.jsonl` and `nonsense.jsonl` has a query and the set or corpus that is asked. An answer without hits has to say
-why; hits of a query that means nothing have to be marked as far.
+`first-TREE.jsonl`, which were written from reading the pages, and one of these should come first. `because` says why a
+page answers that was not thought of at first. A page that a manual has in several versions counts in each version that
+answers, because no question names one. A line of `quoted.jsonl` and `nonsense.jsonl` has a query and the set or corpus
+that is asked. An answer without hits has to say why; hits of a query that means nothing have to be marked as far.
 """
 
 from __future__ import annotations
