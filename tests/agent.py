@@ -143,10 +143,12 @@ def agent(
     Unless it must be `fresh`, the process is forked from one that has loaded the product. `more` is the client's.
     """
     environment = {**os.environ, **(env or {})}
-    line = None if fresh else preloaded().stand_in(environment, module)
     served = [*arguments, environment.get("KNOWLEDGE_MCP_HOME", ""), environment.get("COMMONPLACE_KB", "")]
     canary.plant(served)
     line_arguments, follows = deployed(arguments)
+    if follows.checkouts:
+        module = "commonplace"  # the programs of the toolsets take folders alone
+    line = None if fresh else preloaded().stand_in(environment, module)
     command, *before = line or [sys.executable, "-m", module]
     server = StdioServerParameters(command=command, args=[*before, *map(str, line_arguments)], env=environment)
     with start_blocking_portal() as portal:

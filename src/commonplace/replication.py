@@ -8,6 +8,7 @@ nothing changes.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -39,6 +40,8 @@ GROWTH = 1.5
 """Factor from one pause to the next."""
 WOKEN_PAUSE = 0.25
 """Seconds from the end of a read to the next one that a webhook or a waiting caller triggers."""
+TAGS_PAUSE = 10.0
+"""Minimum seconds between two reads of a remote's tags, unless a webhook triggers one."""
 SHOWN_ID = 12
 """Characters of a commit's id in messages."""
 INDEX_SECONDS = 60.0
@@ -67,6 +70,8 @@ class Follower:
         self._wake = threading.Event()
         self._read = threading.Event()
         """Whether the next step reads the remote; else it indexes what this process has pushed."""
+        self._tags_due = -math.inf
+        """Time of the monotonic clock from which a read of the remote also reads its tags."""
         self._ending = threading.Event()
         self._changed = threading.Condition()
         """Guards the fields below; notified after each read of the remote."""
@@ -91,7 +96,7 @@ class Follower:
 
     def _fetch_quietly(self) -> None:
         with suppress(KnowledgeError, OSError):  # the thread that follows the remote tries again, and says it
-            self.clone.fetch(self._started)
+            self.clone.fetch(self._started, tags=True)
 
     def fetch_once(self) -> str:
         """Fetch for a single command. Returns why the remote cannot be read, if what the clone has can; "" for success.
@@ -100,7 +105,7 @@ class Follower:
             UnavailableError: the remote cannot be read, and the clone has nothing of it.
         """
         try:
-            self._commit = self.clone.fetch()
+            self._commit = self.clone.fetch(tags=True)
         except UnavailableError as error:
             self._commit = self.clone.tip()
             if not self._commit:
@@ -158,8 +163,8 @@ class Follower:
     def refresh(self, *, now: bool = False) -> None:
         """Read the remote soon, or now in the caller's thread."""
         if not now:
-            self._read.set()
-            self._wake.set()
+            self._tags_due = -math.inf
+            self._read_soon()
         elif self._written is not None and not self._refusal():
             self._written.catch_up()
 
@@ -175,7 +180,7 @@ class Follower:
             # The read after the first may have begun before the caller's commit was pushed.
             if reads > first + 1 and self.clone.has(commit):
                 raise self._dropped(commit)
-            self.refresh()
+            self._read_soon()
             with self._changed:
                 if not self._changed.wait_for(lambda steps=steps: self._steps > steps, deadline - time.monotonic()):
                     raise self._behind(commit, timeout)
@@ -246,14 +251,22 @@ class Follower:
         with self._changed:
             problem = self._problem
         if problem:
-            self.refresh()
+            self._read_soon()
         return problem
+
+    def _read_soon(self) -> None:
+        self._read.set()
+        self._wake.set()
 
     def _earlier(self) -> str | None:
         return self.clone.tip() or None
 
     def _fetched(self) -> str | None:
-        return self.clone.fetch(self._started)
+        now = time.monotonic()
+        tags = now >= self._tags_due
+        if tags:
+            self._tags_due = now + TAGS_PAUSE
+        return self.clone.fetch(self._started, tags=tags)
 
     def _step(self, index: Index, tip: Callable[[], str | None], *, reads: bool = False) -> bool:
         """Get a commit and index it. Returns whether both succeeded."""

@@ -14,10 +14,11 @@ from pathlib import Path
 from remotes.canary import NAME as CANARY
 
 BRANCH = "refs/heads/main"
+TAGS = "refs/tags/*"
 OUTSIDE = "Change files outside"
 """Subject of the commits of what a test changed in a folder and did not commit."""
 
-_State = tuple[str, tuple[tuple[str, int, int, int], ...]]
+_State = tuple[tuple[str, ...], tuple[tuple[str, int, int, int], ...]]
 
 
 @dataclass(slots=True)
@@ -30,7 +31,9 @@ class Checkout:
     """Git's folder: that of the folder, or one beside the remote if the folder is no repository of its own."""
     tip: str = ""
     """The commit that folder and remote had after the last exchange."""
-    state: _State = ("", ())
+    refs: tuple[str, ...] = ()
+    """Commit and tags of the folder then."""
+    state: _State = ((), ())
     """The files and the commit of the folder then."""
     pushes: int = 0
     """Number of pushes of what a test changed."""
@@ -52,16 +55,16 @@ class Checkout:
         return done.stdout.rstrip("\n")
 
     def push_changes(self) -> None:
-        """Commit what the test has changed since the last exchange, and push it."""
+        """Commit what the test has changed since the last exchange, and push it with the folder's tags."""
         if not self.folder.is_dir() or self._state() == self.state:
             return
         if self._is_dirty():
             self.git("add", "--all", "--", ".", f":(exclude,glob)**/{CANARY}")
             self.git("commit", "--quiet", "--no-verify", "--allow-empty", "--message", OUTSIDE)
-        head = self.git("rev-parse", "--verify", "--quiet", "HEAD", check=False)
-        if head and head != self.tip:
-            self.git("push", "--quiet", "--force", str(self.remote), f"HEAD:{BRANCH}")
-            self.tip = head
+        refs = self._refs()
+        if refs and refs != self.refs:
+            self.git("push", "--quiet", "--force", "--prune", str(self.remote), f"HEAD:{BRANCH}", f"{TAGS}:{TAGS}")
+            self.tip, self.refs = refs[0].partition(" ")[0], refs
             self.pushes += 1
         self.state = self._state()
 
@@ -72,7 +75,7 @@ class Checkout:
             return
         self.git("fetch", "--quiet", str(self.remote), BRANCH)
         self.git("reset", "--quiet", "--hard", "FETCH_HEAD")
-        self.tip, self.state = tip, self._state()
+        self.tip, self.refs, self.state = tip, self._refs(), self._state()
 
     def _is_dirty(self) -> bool:
         lines = self.git("status", "--porcelain", "--untracked-files=all").splitlines()
@@ -86,8 +89,12 @@ class Checkout:
                 path = os.path.join(place, name)  # noqa: PTH118 - of text
                 stat = os.lstat(path)
                 found.append((path, stat.st_mtime_ns, stat.st_size, stat.st_ino))
-        head = self.git("rev-parse", "--verify", "--quiet", "HEAD", check=False)
-        return head, tuple(sorted(found))
+        return self._refs(), tuple(sorted(found))
+
+    def _refs(self) -> tuple[str, ...]:
+        """The folder's commit and its tags; none without a commit."""
+        lines = self.git("show-ref", "--head", "--tags", check=False).splitlines()
+        return tuple(lines) if lines and lines[0].endswith(" HEAD") else ()
 
 
 def new_checkout(folder: Path, place: Path) -> Checkout:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import selectors
 import signal
 import subprocess
 import time
@@ -19,11 +20,14 @@ from typing import NamedTuple
 from commonplace.domain.errors import GitError
 
 TIMEOUT_SECONDS = 60.0
-LOOK_SECONDS = 1.0
-"""Seconds between two looks at whether a command has said anything."""
+MAX_OUTPUT_BYTES = 16_000_000
+"""Maximum size in bytes of a command's output and error output together: what a remote says comes in both."""
+ENDED = frozenset({"timeout", "output"})
+"""Kinds of the error for a command that was ended, so that its result is not known."""
 MAX_SHOWN_OUTPUT = 300
 """Maximum number of characters of Git's output in an error."""
 
+_CHUNK = 65_536
 _SETTINGS = {
     "core.hooksPath": os.devnull,
     "core.fsmonitor": "false",
@@ -129,7 +133,7 @@ def try_git(
         started: Called with the process, so that `end_group` can end it early.
 
     Raises:
-        GitError: the command timed out (kind "timeout"), or git is not installed.
+        GitError: the command timed out (kind "timeout"), printed too much (kind "output"), or git is not installed.
     """
     command = ["git"]
     for name, values in {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}.items():
@@ -168,7 +172,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, limits: TimeLimits) -
         except _NoEndError as end:
             raise GitError(
                 f"git {name} {end}.",
-                kind="timeout",
+                kind=end.kind,
                 hint="Try again; if it persists, check the network and the remote.",
                 retryable=1,
             ) from end
@@ -178,26 +182,46 @@ def _finished(process: subprocess.Popen[bytes], name: str, limits: TimeLimits) -
 
 
 class _NoEndError(Exception):
-    """A process did not end in time; the message says how long it was waited for."""
+    """A process did not end within its limits; the message says which."""
+
+    def __init__(self, message: str, kind: str = "timeout") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def _outputs(process: subprocess.Popen[bytes], limits: TimeLimits) -> tuple[bytes, bytes]:
     """What a process wrote to its outputs until it ended."""
-    timeout, quiet = limits
-    end = time.monotonic() + timeout
-    silent, said = time.monotonic() + quiet, 0
-    while True:
-        left = min(end, silent) - time.monotonic()
-        try:
-            return process.communicate(timeout=max(0.0, min(left, LOOK_SECONDS)))
-        except subprocess.TimeoutExpired as error:
-            now, size = time.monotonic(), len(error.stderr or b"") + len(error.output or b"")
-            if size > said:
-                silent, said = now + quiet, size
-            if now >= end:
-                raise _NoEndError(f"did not end within {timeout:.3g} seconds") from error
-            if now >= silent:
-                raise _NoEndError(f"said nothing for {quiet:.3g} seconds and was ended") from error
+    started = said = time.monotonic()
+    pipes = process.stdout, process.stderr
+    parts = {pipe.fileno(): bytearray() for pipe in pipes if pipe}
+    with selectors.DefaultSelector() as selector:
+        for descriptor in parts:
+            selector.register(descriptor, selectors.EVENT_READ)
+        while selector.get_map():
+            left = min(started + limits.whole, said + limits.quiet) - time.monotonic()
+            ready = selector.select(max(left, 0.0))
+            if not ready:
+                raise _NoEndError(_limit_reached(limits, time.monotonic() - started))
+            said = time.monotonic()
+            for key, _ in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                parts[key.fd] += chunk
+                if not chunk:
+                    selector.unregister(key.fd)
+            if sum(map(len, parts.values())) > MAX_OUTPUT_BYTES:
+                raise _NoEndError(f"printed more than {MAX_OUTPUT_BYTES:,} bytes and was ended", "output")
+    try:
+        process.wait(max(0.0, started + limits.whole - time.monotonic()))
+    except subprocess.TimeoutExpired as error:
+        raise _NoEndError(_limit_reached(limits, limits.whole)) from error
+    output, errors = map(bytes, parts.values())
+    return output, errors
+
+
+def _limit_reached(limits: TimeLimits, seconds: float) -> str:
+    if seconds >= limits.whole:
+        return f"did not end within {limits.whole:.3g} seconds"
+    return f"said nothing for {limits.quiet:.3g} seconds and was ended"
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -125,6 +125,18 @@ class RemoteTransfer:
         found = _SYMREF.match(outcome.output)
         return checked_ref(found[1]) if found else DEFAULT_BRANCH
 
+    def list_tags(self, *, settings: Mapping[str, Sequence[str]], timeout: float) -> GitResult:
+        """Run git ls-remote for the tags. It transfers no objects.
+
+        Args:
+            settings: Further configuration.
+            timeout: Seconds.
+
+        Raises:
+            GitError: git timed out, printed too much or is not installed.
+        """
+        return self._git(["ls-remote", "--tags", "--quiet", self._end("upload-pack")], (), settings, timeout)
+
     def tip(self, reference: str) -> str:
         """The commit that a fetch stored in a ref; "" if there is none."""
         text = (read_small(self.folder, reference) or "").strip()

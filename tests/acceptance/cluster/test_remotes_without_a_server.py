@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,12 @@ def test_a_command_reads_what_the_remote_has_now(base: tuple[GitRepo, Path, str]
     (state,) = shell.ok("status", "-C", url, "--json").json["collections"]
     assert (state["commit"], state["read_only"]) == (commit, "")
     assert shell.ok("search", "second", "--kb", url, "--at", f"before {commit}", "--json").json["total"] == 0
+    work.git("tag", "v10", f"{commit}^")
+    work.git("push", "--quiet", "origin", "v10")
+    assert shell.ok("search", "second", "--kb", url, "--at", "v10", "--json").json["total"] == 0
+    assert (
+        shell.ok("search", "second", "--kb", url, "--at", f"{datetime.now(UTC):%Y-%m-%d}", "--json").json["total"] == 1
+    )
 
 
 def test_a_write_has_reached_the_remote_when_the_command_ends(base: tuple[GitRepo, Path, str], tmp_path: Path) -> None:

@@ -245,16 +245,18 @@ def test_a_push_without_an_answer_is_confirmed_only_if_the_remote_has_it(tmp_pat
     assert len(history(bare, work)) == 2
 
 
-def _nodes(stack: ExitStack, folder: Path, remote: Path, count: int) -> list[Server]:
-    """Servers that know each other and share a secret."""
+def _nodes(
+    stack: ExitStack, folder: Path, remote: Path, count: int, env: Sequence[dict[str, str]] = ()
+) -> list[Server]:
+    """Servers that know each other and share a secret; `env` has further variables of each."""
     ports = [free_port() for _ in range(count)]
     urls = [f"http://127.0.0.1:{port}" for port in ports]
     nodes: list[Server] = []
     for number, port in enumerate(ports):
         others = [word for url in urls if url != urls[number] for word in ("--peer", url)]
         flags = (*WRITES, "--node-url", urls[number], *others)
-        env = {"COMMONPLACE_CLUSTER_SECRET": "of these servers"}
-        nodes.append(stack.enter_context(replica(folder / str(number), remote, env=env, flags=flags, port=port)))
+        own = {"COMMONPLACE_CLUSTER_SECRET": "of these servers", **(env[number] if env else {})}
+        nodes.append(stack.enter_context(replica(folder / str(number), remote, env=own, flags=flags, port=port)))
     for node in nodes:
         wait_ready(node)
     return nodes
@@ -287,6 +289,58 @@ def test_one_of_several_servers_writes_and_the_others_hand_over_to_it(tmp_path: 
     files = work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").splitlines()
     assert {f"{path}.md" for path in confirmed} <= set(files)
     assert len(history(remote, work)) == 1 + 3 + 32 + 3
+
+
+def test_servers_whose_clocks_are_an_hour_apart_agree_on_who_writes(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    clocks = [_moved_clock(tmp_path / name, by) for name, by in (("fast", 3600), ("slow", -3600))]
+    with ExitStack() as stack:
+        nodes = _nodes(stack, tmp_path, remote, 2, clocks)
+        for number, node in enumerate((*nodes, *nodes)):
+            assert put(node, f"page-{number}", f"# Page {number}\n").status == 201
+        holder = lease(remote, work)
+        assert put(nodes[0], "last", "# Last\n").status == put(nodes[1], "late", "# Late\n").status == 201
+        assert lease(remote, work).splitlines()[2] == holder.splitlines()[2]
+        commit = tip(remote, work)
+        for node in nodes:
+            listed = node.ask("GET", "/api/v1/search?q=page", headers={AT_LEAST: commit})
+            assert {hit["path"] for hit in listed.json["results"]} >= {f"page-{number}" for number in range(4)}
+            assert node.page("GET", "last").json["content"] == "# Last\n"
+    dates = work.git("--git-dir", str(remote), "log", "--format=%ct", "-6", "HEAD").split()
+    assert max(map(int, dates)) - min(map(int, dates)) > 7_000, "the clocks of both are in the history"
+
+
+def _moved_clock(folder: Path, seconds: int) -> dict[str, str]:
+    """Variables with which Python starts with another time of the day."""
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import time\n"
+        f"_time, _time_ns, _by = time.time, time.time_ns, {seconds}\n"
+        "time.time = lambda: _time() + _by\n"
+        "time.time_ns = lambda: _time_ns() + _by * 10**9\n"
+    )
+    # Without the second one the server would be forked from a process that has started already.
+    return {"PYTHONPATH": str(folder), "CLOCK": folder.name}
+
+
+def test_after_a_forced_push_writes_go_on_top_of_it_and_nothing_that_was_dropped_comes_back(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    first = work.git("rev-parse", "HEAD")
+    with replica(tmp_path / "one", remote, flags=WRITES, poll=3600) as server:
+        assert put(server, "dropped", "# Dropped\n").status == 201
+        assert put(server, "kept", "# Kept\n\nas dropped\n").status == 201
+        revision = server.page("GET", "kept").json["revision"]
+        kept = push(work, "kept.md", "# Kept\n\nas forced\n", "--force")
+        answer = put(server, "new", "# New\n")
+        assert answer.status == 201, answer.body
+        refused = put(server, "kept", "# Kept\n\nlate\n", revision=revision)
+        assert (refused.status, refused.json["code"]) == (409, "conflict")
+        assert server.page("GET", "dropped").status == 404
+        assert server.page("GET", "kept").json["content"] == "# Kept\n\nas forced\n"
+    assert history(remote, work)[1:] == ["Write kept.md", "[api] Create: new"]
+    files = work.git("--git-dir", str(remote), "ls-tree", "-r", "--name-only", "HEAD").split()
+    assert files == ["a.md", "kept.md", "new.md"]
+    assert work.git("--git-dir", str(remote), "rev-parse", "HEAD~1", "HEAD~2").split() == [kept, first]
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])

@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -169,6 +170,35 @@ def wait_for_change(server: Server, commit: str) -> None:
         if search(server, "first").headers[COMMIT] == f"team={commit}":
             return
     raise AssertionError("the commit did not arrive")
+
+
+def test_the_base_is_read_as_it_was_at_a_tag_of_the_remote(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    first = work.git("rev-parse", "HEAD")
+    work.git("tag", "--annotate", "v1", "--message", "first")
+    second = push(work, "a.md", "# Alpha\n\nsecond words\n", "--follow-tags")
+    with replica(tmp_path / "home", remote, env={"COMMONPLACE_WEBHOOK_SECRET": SECRET}, poll=3600) as server:
+        assert found(search(server, "second", second)) == ["a"]
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        for moment, words in (("v1", "first"), (first, "first"), (first[:9], "first"), (today, "second")):
+            assert f"{words} words" in text_at(server, moment)
+        assert "elsewhere" in text_at(server, "elsewhere")  # a tag that does not exist is named in the refusal
+        work.git("tag", "--force", "v1", second)
+        work.git("tag", "v2", second)
+        work.git("push", "--quiet", "--force", "--tags", "origin")
+        assert server.ask("POST", "/hooks/git", b"{}", headers=signed(b"{}")).status == 202
+        eventually(lambda: "second words" in text_at(server, "v1"))
+        assert "second words" in text_at(server, "v2")
+        assert "first words" in text_at(server, "before v2")
+        work.git("push", "--quiet", "origin", ":refs/tags/v2")
+        assert server.ask("POST", "/hooks/git", b"{}", headers=signed(b"{}")).status == 202
+        eventually(lambda: "words" not in text_at(server, "v2"))
+
+
+def text_at(server: Server, moment: str) -> str:
+    """The page `a` at a moment, or why there is none."""
+    result = server.call("notes", "read", {"page": "a", "at": moment})
+    return str(result["content"][0]["text"])
 
 
 def test_without_a_secret_there_is_no_webhook(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import GitError
+from commonplace.store import git_command
 from commonplace.store.git_command import MAX_SHOWN_OUTPUT, GitResult, redacted, run_git, try_git
 from support import MakeRepo, eventually, is_running
 
@@ -99,6 +100,31 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(git_repo:
         )
     assert refused.value.hint
     eventually(lambda: not is_running(started[0]))
+
+
+@pytest.mark.parametrize("pipe", ["", " >&2"])
+def test_a_command_that_prints_without_end_is_ended(
+    git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch, pipe: str
+) -> None:
+    repo = git_repo(files={"a.md": "x"})
+    monkeypatch.setattr(git_command, "MAX_OUTPUT_BYTES", 100_000)
+    started: list[int] = []
+    with pytest.raises(GitError, match="printed more than 100,000 bytes") as refused:
+        try_git(
+            repo.path,
+            ["print"],
+            settings={"alias.print": [f"!yes{pipe}"]},
+            started=lambda process: started.append(process.pid),
+        )
+    assert refused.value.kind == "output"
+    eventually(lambda: not is_running(started[0]))
+
+
+def test_both_outputs_of_a_command_are_read_whole(git_repo: MakeRepo) -> None:
+    repo = git_repo(files={"a.md": "x"})
+    both = "!head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; exit 3"
+    result = try_git(repo.path, ["both"], settings={"alias.both": [both]})
+    assert (result.code, len(result.output), len(result.errors)) == (3, 300_000, 300_000)
 
 
 def test_without_git_the_error_says_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,11 @@ receives, and runs nothing that the remote could name. The clone is derived data
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from subprocess import Popen
 
@@ -24,12 +25,15 @@ from commonplace.store.folder_store import key_of
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git_command import GitResult, TimeLimits
+from commonplace.store.git_command import ENDED, GitResult, TimeLimits
 from commonplace.store.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
-from commonplace.store.remotes import exchange
+from commonplace.store.remotes import RemoteTransfer, exchange
 from commonplace.store.replica.source import ReplicaSource
+from commonplace.store.replica.tags import store_tags
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
 from commonplace.store.writer_lock import WriterLock
+
+log = logging.getLogger(__name__)
 
 FETCH_SECONDS = 60.0
 """Timeout in seconds of a fetch into a clone that has the branch."""
@@ -77,6 +81,8 @@ class ReplicaClone:
         """Number of pushes in a row that found the remote's branch moved."""
         self.lease: WriterLease | None = None
         """Which server writes to the remote; None if servers do not know of each other."""
+        self._tags_problem = ""
+        """Why the tags could not be read the last time; "" if they could."""
         self._counted = ("", 0)
         """The last commit whose ancestors were counted, and their number."""
 
@@ -88,12 +94,15 @@ class ReplicaClone:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
         return self.repository.tip(_BRANCH)
 
-    def fetch(self, started: Callable[[Popen[bytes]], None] | None = None, until: str = "") -> str:
+    def fetch(
+        self, started: Callable[[Popen[bytes]], None] | None = None, until: str = "", *, tags: bool = False
+    ) -> str:
         """Fetch the remote's branch and move the clone's branch to its commit, forwards or not.
 
         Args:
-            started: Called with the git process, so that it can be ended early.
+            started: Called with each git process, so that it can be ended early.
             until: A commit; nothing is fetched if another fetch has brought it while this one waited. "" for none.
+            tags: Whether to read the tags, too. The clone keeps its earlier ones if they cannot be read.
 
         Returns:
             The commit; "" for a remote without commits.
@@ -109,7 +118,7 @@ class ReplicaClone:
             if until and known and self.holds(known, until):
                 return known
             try:
-                outcome, tip = self._fetched(known, seconds, started)
+                outcome, tip, listing = self._fetched(known, seconds, started, tags=tags)
             except GitError as error:
                 raise self._unreachable(str(error).rstrip(".")) from error
             if outcome.code:
@@ -117,6 +126,8 @@ class ReplicaClone:
                     return ""
                 raise self._unreachable(outcome.reason)
             self.repository.commit(tip)  # raises unless the clone received it
+            if listing is not None:
+                store_tags(self.repository, listing)
             return self._follow(known, tip)
 
     def push(self, commit: str, expected: str) -> bool:
@@ -136,7 +147,7 @@ class ReplicaClone:
         try:
             outcome = self._sent(commit, expected)
         except GitError as error:
-            if error.kind != "timeout":
+            if error.kind not in ENDED:
                 raise
             return self._took(commit, str(error).rstrip("."))
         pushed = outcome.is_pushed(self._target)
@@ -258,17 +269,31 @@ class ReplicaClone:
         raise unknown_outcome(self.source.name, reason)
 
     def _fetched(
-        self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None
-    ) -> tuple[GitResult, str]:
+        self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None, *, tags: bool
+    ) -> tuple[GitResult, str, str | None]:
+        """The result of a fetch, the commit that it brought, and the remote's tags before it; None if not read."""
         with exchange(self.repository, _REMOTE, [known], started) as own:
             settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
+            listing = self._listed_tags(own, settings) if tags else None
             references = [f"+{self.source.branch or 'HEAD'}:{_FETCHED}"]
             if self.lease:
                 references.append(f"+{LEASE_REF}*:{_LEASE}*")
             outcome = own.fetch(references, settings=settings, timeout=seconds)
             if self.lease and not outcome.code:
                 self.lease.observe(own.tip(_LEASE))
-            return outcome, own.tip(_FETCHED)
+            return outcome, own.tip(_FETCHED), listing
+
+    def _listed_tags(self, own: RemoteTransfer, settings: Mapping[str, Sequence[str]]) -> str | None:
+        """The remote's tags; None if it does not name them. The fetch that follows says whether it answers at all."""
+        try:
+            outcome = own.list_tags(settings=settings, timeout=FETCH_SECONDS)
+            problem = outcome.reason if outcome.code else ""
+        except GitError as error:
+            outcome, problem = None, str(error)
+        if problem and problem != self._tags_problem:
+            log.warning("%s: the tags cannot be read: %s", self.source.name, problem)
+        self._tags_problem = problem
+        return outcome.output if outcome and not problem else None
 
     def _unreachable(self, reason: str) -> UnavailableError:
         return UnavailableError(

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import ReadOnlyError, UnavailableError
+from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError, UnavailableError
+from commonplace.store import git_command
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.source import parse_source
 from support import GitRepo, MakeRepo
@@ -95,6 +96,60 @@ def test_what_it_has_stays_when_the_remote_is_away_or_empty(work: GitRepo) -> No
         clone.fetch()
     assert clone.tip() == commit
     assert ReplicaClone(clone.path.parents[1], clone.source).store().read(A) == b"# One\n"
+
+
+def test_a_fetch_of_tags_follows_those_of_its_branch_and_no_object_of_a_tag_arrives(work: GitRepo) -> None:
+    clone = clone_of(work)
+    past = clone.store().past
+    assert past is not None
+    first = work.git("rev-parse", "HEAD")
+    work.git("tag", "v1")
+    work.git("tag", "--annotate", "v1-signed", "--message", "a message")
+    second = pushed(work, "# Two\n")
+    work.git("switch", "--quiet", "--detach", first)
+    outside = work.commit("Elsewhere", **{"b.md": "# B\n"})
+    work.git("tag", "elsewhere")
+    work.git("switch", "--quiet", "-")
+    work.git("push", "--quiet", "--tags", "origin")
+    clone.fetch()
+    with pytest.raises(InvalidInputError):
+        past.commit("v1")  # a fetch for a write reads no tags
+    clone.fetch(tags=True)
+    assert [past.commit(name).id for name in ("v1", "v1-signed")] == [first] * 2
+    assert not clone.has(work.git("rev-parse", "v1-signed"))
+    assert not clone.has(outside)
+    with pytest.raises(InvalidInputError):
+        past.commit("elsewhere")
+    work.git("tag", "--force", "v1", second)
+    work.git("push", "--quiet", "--force", "--tags", "origin", ":refs/tags/v1-signed")
+    clone.fetch(tags=True)
+    assert past.commit("v1").id == second
+    with pytest.raises(InvalidInputError):
+        past.commit("v1-signed")
+    work.git("reset", "--quiet", "--hard", first)
+    pushed(work, "# Three\n", "--force")
+    clone.fetch(tags=True)
+    with pytest.raises(NotFoundError, match="in the current branch"):
+        past.commit("v1")
+
+
+def test_tags_that_cannot_be_read_stay_as_they_were(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clone = clone_of(work)
+    first = clone.fetch()
+    work.git("tag", "v1")
+    work.git("push", "--quiet", "--tags", "origin")
+    clone.fetch(tags=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(git_command, "MAX_OUTPUT_BYTES", 20)  # less than one tag
+        second = pushed(work, "# Two\n")
+        assert [clone.fetch(tags=True), clone.fetch(tags=True)] == [second, second]
+    assert [one.levelname for one in caplog.records] == ["WARNING"]
+    assert "printed more than 20 bytes" in caplog.text
+    past = clone.store().past
+    assert past is not None
+    assert past.commit("v1").id == first
 
 
 def test_it_cannot_be_written(work: GitRepo) -> None:

@@ -29,9 +29,14 @@ def checked(revision: str) -> str:
     named = revision.removesuffix("^")
     if is_revision(named):
         return revision.lower()
-    if not _TAG.fullmatch(named):
+    if not is_tag_name(named):
         raise invalid(revision)
     return revision
+
+
+def is_tag_name(name: str) -> bool:
+    """Whether a tag of this name is looked up."""
+    return bool(_TAG.fullmatch(name))
 
 
 def named_object(repository: GitRepository, head: str, revision: str) -> pygit2.Commit | pygit2.Blob | None:

@@ -1,0 +1,88 @@
+"""The tags of a remote, as names of commits that a replica's clone has.
+
+Each tag is stored as the commit that it names, also an annotated one: the message of a tag is shown nowhere, and so no
+object of a tag is transferred or parsed. A tag of a commit that the clone lacks, because another branch has it, is left
+out. All of them are one file, `packed-refs`, which is replaced as a whole: moved and deleted tags need no further step.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+
+from pygit2.enums import ObjectType
+
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.git.layout import gitdir_files
+from commonplace.store.git.past.revision_names import is_tag_name
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.names import is_object_id, is_ref
+
+PACKED_REFS = "packed-refs"
+TAGS = "refs/tags/"
+_PEELED = "^{}"
+"""Suffix by which `git ls-remote` names the object that an annotated tag leads to."""
+_HEADER = "# pack-refs with: peeled fully-peeled sorted \n"
+"""Of git-pack-refs(1): no line has a further object, because each one names a commit."""
+
+
+def store_tags(repository: GitRepository, listing: str) -> None:
+    """Replace the tags of a clone.
+
+    Args:
+        repository: The clone. Only its tags are packed.
+        listing: What `git ls-remote --tags` prints.
+
+    Raises:
+        GitError: an object of the clone cannot be read.
+        StorageError: the clone cannot be written.
+    """
+    tags = _tags_of(listing)
+    lines = [f"{target} {name}\n" for name, target in sorted(tags.items()) if _is_commit(repository, target)]
+    content = "".join([_HEADER, *lines]).encode()
+    with storage_errors("the tags of a replica"):
+        if _stored(repository) != content:
+            _write(repository, content)
+
+
+def _tags_of(listing: str) -> dict[str, str]:
+    """Object id by full name of each tag that can be asked for; of an annotated tag, the object that it leads to."""
+    tags: dict[str, str] = {}
+    for name, target in _lines(listing):
+        plain = name.removesuffix(_PEELED)
+        if is_ref(plain) and is_tag_name(plain.removeprefix(TAGS)) and (name != plain or plain not in tags):
+            tags[plain] = target
+    return tags
+
+
+def _lines(listing: str) -> Iterator[tuple[str, str]]:
+    for line in listing.split("\n"):
+        target, _, name = line.partition("\t")
+        if is_object_id(target) and name.startswith(TAGS):
+            yield name, target
+
+
+def _is_commit(repository: GitRepository, identifier: str) -> bool:
+    if not repository.has_object(identifier):
+        return False
+    return guarded(lambda: repository.handle.odb.read_header(identifier)[0]) == ObjectType.COMMIT
+
+
+def _stored(repository: GitRepository) -> bytes:
+    with suppress(FileNotFoundError):
+        return gitdir_files.read(repository.common, PACKED_REFS)
+    return b""
+
+
+def _write(repository: GitRepository, content: bytes) -> None:
+    beside = f"commonplace-{secrets.token_hex(6)}.tags"
+    try:
+        with gitdir_files.opened_parent(repository.common, beside) as (folder, name), Unsynced() as unsynced:
+            unsynced.create(name, content, dir_fd=folder)
+            unsynced.sync()
+            os.rename(name, PACKED_REFS, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        gitdir_files.unlink(repository.common, beside)
