@@ -5,6 +5,9 @@ from __future__ import annotations
 UNCOMMITTED = "a replica has no text that is not committed: what a test writes into its folder arrives as a commit"
 HISTORY = "a replica always has a history"
 WORK_TREE = "linked, sparse and shallow work trees, submodules and merges under way are states of a folder"
+COMMITS = "each write to a replica is a commit that its remote has: none is left to be staged, committed or pushed"
+SUBFOLDER = "a replica follows a whole branch: a base in a subfolder of a repository is a state of a folder"
+LINKS = "what a link outside leads to is not in the commit: a path below it does not exist and needs no refusal"
 IDENTITY = "a replica commits as the user of its server, not as the configuration of a folder's repository says"
 UNASKED = "what a test writes into its folder is pushed with its next request, and this test sends none"
 
@@ -18,6 +21,14 @@ LEFT_OUT = {
     "test_status_tells_where_a_folder_and_its_index_stand": UNCOMMITTED,
     "test_a_folder_without_history_says_so": HISTORY,
     "test_without_git_there_is_no_past": HISTORY,
+    "test_every_frontmatter_value_of_the_wrong_type_is_served_and_git_is_not_needed": HISTORY,
+    "test_uncommitted_bytes_have_a_revision_of_their_own": UNCOMMITTED,
+    "test_writes_are_files_until_they_are_committed": COMMITS,
+    "test_a_commit_holds_this_bases_files_alone_and_leaves_other_staging": COMMITS,
+    "test_a_push_reaches_the_remote_or_says_why_not": COMMITS,
+    "test_a_base_in_a_subfolder_commits_its_own_files_alone": SUBFOLDER,
+    "test_with_automatic_commits_each_write_is_one": IDENTITY,
+    "test_nothing_but_pages_of_the_space_can_be_read": LINKS,
     "test_a_shallow_clone_knows_the_commits_that_it_has": WORK_TREE,
     "test_a_linked_work_tree_is_written_on_its_own_branch": WORK_TREE,
     "test_a_submodule_is_read_and_says_that_it_is_not_written": WORK_TREE,
