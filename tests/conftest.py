@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pygit2
@@ -13,6 +14,7 @@ from pygit2.enums import ConfigLevel
 
 from deployments.deployment import DEPLOYMENT, ENGINE
 from deployments.left_out import reason_left_out
+from opensearch_cluster.shared_server import shared
 from remotes import canary
 from spaces.server import SearchServer, running
 from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked_corpus
@@ -21,6 +23,15 @@ from support import SOAK, Amount, Corpora, GitRepo, MakeRepo, new_repo, unpacked
 # what was found once is an explicit example; `make soak` looks for new ones.
 settings.register_profile("suite", deadline=None, derandomize=not SOAK)
 settings.load_profile("suite")
+
+
+SERVERS = pytest.StashKey[ExitStack]()
+"""Servers that end with the session and not with a test: their first user waits for the others, however long."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the servers that this worker uses."""
+    session.config.stash.get(SERVERS, ExitStack()).close()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -132,12 +143,19 @@ def search_server() -> Iterator[SearchServer]:
 
 
 @pytest.fixture(scope="session")
-def opensearch_url() -> Iterator[str]:
-    """A real OpenSearch of one node, one for each worker of a session; tests keep to indexes of their own."""
+def opensearch_url(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> str:
+    """A real OpenSearch of one node, which all workers of a session share; tests keep to indexes of their own."""
     from opensearch_cluster.cluster import running as running_cluster  # noqa: PLC0415 - few tests need its client
 
-    with running_cluster(1) as cluster:
-        yield cluster.urls[0]
+    base = tmp_path_factory.getbasetemp()
+    folder = base if worker_id == "master" else base.parent
+
+    @contextmanager
+    def started() -> Generator[str]:
+        with running_cluster(1) as cluster:
+            yield cluster.urls[0]
+
+    return pytestconfig.stash.setdefault(SERVERS, ExitStack()).enter_context(shared(folder / "opensearch", started))
 
 
 @pytest.fixture

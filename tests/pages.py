@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind, Span
-from commonplace.domain.readable_text import source_bytes
 
 PIECES = (
     "# ", "## ", "###### ", "#", " ##", "===\n", "---\n", "```\n", "~~~\n", "``", "`", "    ", "> ", "- ", "1. ", "* ",
@@ -49,7 +48,7 @@ def cut(document: Document, span: Span) -> str:
 
 def check_document(document: Document) -> None:
     """What callers rely on without looking."""
-    source = source_bytes(document)
+    source = document.source
     assert document.body_start <= len(source)
     at = document.body_start
     for ordinal, section in enumerate(document.sections):

@@ -128,8 +128,8 @@ def _code(root: Path) -> Iterator[str]:
         yield from _module_name(where)
         text = path.read_text(encoding="utf-8")
         for line, name in sorted(set(_names(ast.parse(text)))):
-            if name in IDENTIFIERS:
-                yield f"{where}:{line}: {name} is an old word: {IDENTIFIERS[name]}"
+            if instead := IDENTIFIERS.get(name) or IDENTIFIERS.get(name.lstrip("_")):
+                yield f"{where}:{line}: {name} is an old word: {instead}"
         yield from _phrases(where, text)
 
 

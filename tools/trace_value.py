@@ -3,13 +3,14 @@
     .venv/bin/python tools/trace_value.py zebrawort search zebrawort -C ~/notes
     .venv/bin/python tools/trace_value.py zebrawort mcp ~/notes < messages.jsonl
 
-The word should be one that nothing else contains. The list goes to standard error when the command ends: one line for
-each function that had the word in an argument, in the order of the first call, then the number of modules and of
-packages, and how often a call went to a part above its caller's. Calls of other processes are not seen.
+The word should be one that nothing else contains. Standard error gets one line for each function that had the word in
+an argument, when it is first called; and when the command ends, the number of modules and of packages, and how often a
+call went to a part above its caller's. Calls of other processes are not seen.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -76,18 +77,17 @@ class Trace:
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = [frame.f_locals.get(name) for name in names if name not in {"self", "cls"}]
         if any(contains(value, self.word) for value in given):
-            self.steps.append(Step(module, code.co_name, _caller_of(frame)))
+            step = Step(module, code.co_name, _caller_of(frame))
+            if all((step.module, step.function) != (one.module, one.function) for one in self.steps):
+                print(f"{step.module}: {step.function}", file=sys.stderr, flush=True)
+            self.steps.append(step)
 
-    def lines(self) -> list[str]:
-        """The functions in the order of their first call, and the figures."""
-        functions = dict.fromkeys((step.module, step.function) for step in self.steps)
-        modules = dict.fromkeys(module for module, _ in functions)
+    def summary(self) -> str:
+        """The figures of all calls."""
+        modules = dict.fromkeys(step.module for step in self.steps)
         packages = {str(PurePath(module).parent) for module in modules}
         climbs = sum(1 for step in self.steps if step.caller and floor_of(step.module) > floor_of(step.caller))
-        return [
-            *(f"{module}: {function}" for module, function in functions),
-            f"{len(modules)} modules in {len(packages)} packages; {climbs} calls to a part above the caller's",
-        ]
+        return f"{len(modules)} modules in {len(packages)} packages; {climbs} calls to a part above the caller's"
 
 
 def module_of(code: CodeType) -> str:
@@ -152,12 +152,13 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _stop)
     threading.setprofile(trace.on_event)
     sys.setprofile(trace.on_event)
+    os._exit = sys.exit  # type: ignore[assignment]  # a server that does not wait for its threads ends here, too
     try:
         return run(sys.argv[2:])
     finally:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]
-        print("\n".join(trace.lines()), file=sys.stderr)
+        print(trace.summary(), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ class Follower:
         if not now:
             self._tags_due = -math.inf
             self._read_soon()
-        elif self._written is not None and not self._refusal():
+        elif self._written is not None:
             self._written.catch_up()
 
     def wait_for(self, commit: str, timeout: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, agent
-from shell import Shell
+from shell import COMMAND, Shell
 from site_packages import add_plugin
 from support import ROOT, eventually
 
@@ -195,7 +196,16 @@ def test_their_tools_validators_hooks_and_commands_work(reference: tuple[Agent, 
     shown = client.call("kb_orient", kb_name="base")
     assert "create letter in base" in shown["letters"]
     assert client.call("errand_plan", title="x") == {"planned": "x"}
-    assert Shell(base, environment).ok("slips", "count", "one two").text == "2 words\n"
+    shell = Shell(base, environment)
+    assert shell.ok("slips", "count", "one two").text == "2 words\n"
+    failed = shell("slips", "lose")
+    assert (failed.code, failed.text) == (70, "")
+    assert "the command slips of a plugin failed" in failed.stderr
+    line = f"{COMMAND[0]} slips stack | head -n 1; echo ${{PIPESTATUS[0]}}"
+    piped = subprocess.run(
+        ["bash", "-c", line], cwd=base, env=os.environ | environment, capture_output=True, text=True, check=True
+    )
+    assert (piped.stdout, piped.stderr) == ("slip 0\n141\n", "")
 
 
 def test_a_plugin_that_sleeps_holds_up_one_call_for_seconds_and_doctor_names_it(tmp_path: Path) -> None:

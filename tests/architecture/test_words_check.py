@@ -48,6 +48,7 @@ def test_the_project_keeps_to_it() -> None:
         "def f(wishes):\n    pass\n",
         "f(wishes=1)\n",
         "async def poke():\n    pass\n",
+        "self._halves = 1\n",
         'x = f"{Wishes}"\n',
         "from commonplace.index.halves import IndexFiles\n",
     ],

@@ -8,7 +8,6 @@ import pytest
 
 from commonplace.domain import edits
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
-from commonplace.domain.readable_text import plain_text, sentence_around
 from pages import page
 from ways.linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
 
@@ -97,9 +96,6 @@ BLOCKS: dict[str, Callable[[int], str]] = {
 
 def read_and_use(text: str) -> None:
     document = page(text)
-    plain_text(document, 0, len(document.raw))
-    for link in document.links[:20]:
-        sentence_around(document, link.span)
     edits.replace_section(document, document.sections[-1], "new")
     edits.append(document, "new")
 

@@ -16,6 +16,19 @@ def count(words: str) -> None:
     typer.echo(f"{len(words.split())} words")
 
 
+@app.command("stack")
+def stack() -> None:
+    """More lines than a pipe holds."""
+    for number in range(100_000):
+        typer.echo(f"slip {number}")
+
+
+@app.command("lose")
+def lose() -> None:
+    """Fail as a program fails."""
+    raise LookupError("the slip fell behind the shelf")
+
+
 @dataclass
 class Entry:
     """What every entry has there."""

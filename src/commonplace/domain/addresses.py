@@ -143,6 +143,14 @@ def parse_address(text: str) -> Address:
     return Address(text)
 
 
+def address_or_none(text: str) -> Address | None:
+    """The address that a path spells; None if the path breaks a rule of `parse_address`."""
+    try:
+        return parse_address(text)
+    except InvalidInputError:
+        return None
+
+
 def parse_document_address(text: str) -> Address:
     """Parse the path of a document. A leading `/` is ignored and a missing `.md` is added.
 

@@ -121,7 +121,7 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
     if not fragment.startswith("^"):
         section = find_section(document, fragment.split("#"))
         return section.start, section.tree_end, section
-    raw = _encoded(document)
+    raw = document.encoded
     mark = _mark(document, raw, fragment)
     if mark < 0:
         blocks = [text.decode("utf-8", "replace") for text in _MARKED.findall(raw, document.body_start)]
@@ -138,7 +138,7 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
 def has_fragment(document: Document, fragment: str) -> bool:
     """Whether `find_fragment` finds a section or block, or several. Cheaper, as it looks for no similar names."""
     if fragment.startswith("^"):
-        return _mark(document, _encoded(document), fragment) >= 0
+        return _mark(document, document.encoded, fragment) >= 0
     return bool(named_sections(document, fragment))
 
 
@@ -159,11 +159,6 @@ def _sections(document: Document, wanted: Sequence[str]) -> Sequence[Section]:
     sections = document.sections[1:]
     whole = " > ".join(wanted)
     return _by_anchor(sections, whole) if whole.startswith("#") else _by_heading(sections, wanted, whole)
-
-
-def _encoded(document: Document) -> bytes:
-    """The bytes that the offsets of sections refer to."""
-    return document.raw if document.decodable else document.text.encode()
 
 
 def _mark(document: Document, raw: bytes, fragment: str) -> int:

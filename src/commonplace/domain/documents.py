@@ -157,11 +157,14 @@ class Document:
     """The source with everything blanked that is no Markdown, of the same length; None if all of it is Markdown."""
 
     @property
-    def source(self) -> bytes:
-        """The bytes that the offsets refer to, as texts are read from them; not what an edit changes."""
-        if self.readable is not None:
-            return self.readable
+    def encoded(self) -> bytes:
+        """The bytes that the offsets refer to: `raw`, or `text` in UTF-8 if `raw` is not UTF-8."""
         return self.raw if self.decodable else self.text.encode()
+
+    @property
+    def source(self) -> bytes:
+        """`encoded` with everything blanked that is no Markdown. Texts are read from it, edits are not made in it."""
+        return self.encoded if self.readable is None else self.readable
 
     @property
     def body_start(self) -> int:
@@ -174,6 +177,5 @@ class Document:
 
         That is without the blank line below the frontmatter.
         """
-        raw = self.raw if self.decodable else self.text.encode()
-        text = raw[self.body_start :].decode("utf-8", "replace")
+        text = self.encoded[self.body_start :].decode("utf-8", "replace")
         return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text

@@ -100,33 +100,6 @@ def remove_section(document: Document, section: Section) -> bytes:
     return document.raw[: section.start] + document.raw[end:]
 
 
-def insert_section(
-    document: Document, heading: str, text: str, *, level: int = 2, after: Section | None = None
-) -> bytes:
-    """Add a section. Missing blank lines around it are added.
-
-    Args:
-        document: The document to change.
-        heading: One line, without markers.
-        text: The text under the heading.
-        level: 1 to 6.
-        after: The section after whose last subsection the new one is inserted; None for the document's end.
-
-    Raises:
-        InvalidInputError: the heading is empty or has a line break, the level is not 1 to 6, the document is not UTF-8,
-            or the text is not valid Unicode.
-    """
-    title = heading.strip()
-    if not title or len(title.splitlines()) != 1:
-        raise InvalidInputError("A heading is one line of text.", kind="section", hint="Give it without line breaks.")
-    if not 1 <= level <= _MAX_LEVEL:
-        raise InvalidInputError(f"Invalid heading level {level}: expected 1 to 6.", kind="section")
-    content = _trimmed(text)
-    lines = f"{'#' * level} {title}\n\n{content}" if content else f"{'#' * level} {title}"
-    at = len(document.raw) if after is None else after.tree_end if after.level else after.end
-    return _inserted(document, at, lines)
-
-
 def append(document: Document, text: str) -> bytes:
     """Append text as a separate paragraph. A document without a final line end still has none.
 

@@ -7,7 +7,6 @@ Hugo and Zola have them, are read and never changed.
 from __future__ import annotations
 
 import codecs
-import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from typing import cast
 
 from commonplace.domain.documents import Document, Finding, Frontmatter, Severity, Span
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, equal_json
 from commonplace.domain.yamlblock.emitter import as_json_types
 from commonplace.domain.yamlblock.key_edits import change_keys
 from commonplace.domain.yamlblock.loader import MAX_YAML_CHARS, LoadedYaml, YamlProblem, load
@@ -117,7 +116,7 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
     changed = _with_block(raw, block, wanted)
     values = {key: value for key, value in {**block.values, **wanted}.items() if value is not None or key not in wanted}
     again = read_frontmatter(changed, start)
-    if not _equal(again.values, values) or len(again.findings) > len(block.findings):
+    if not equal_json(again.values, values) or len(again.findings) > len(block.findings):
         raise InvalidInputError(
             "The front matter cannot be changed by key: it would not read back the same.",
             kind="frontmatter",
@@ -178,12 +177,7 @@ def _require_readable(block: Frontmatter) -> None:
 
 def _holds(values: Mapping[str, Json], key: str, value: Json) -> bool:
     """Whether the key already has the value; for None, whether the key is absent."""
-    return key not in values if value is None else key in values and _equal(values[key], value)
-
-
-def _equal(one: Json, other: Json) -> bool:
-    """Whether two values are equal, types included: 1, 1.0 and true differ."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return key not in values if value is None else key in values and equal_json(values[key], value)
 
 
 def _toml_value(value: object) -> Json:

@@ -41,7 +41,7 @@ class BatchLock:
         if not self._threads.acquire(timeout=LOCK_SECONDS):
             raise _busy()
         try:
-            descriptor = _locked(self._path, deadline)
+            descriptor = _lock(self._path, deadline)
             try:
                 yield
             finally:
@@ -51,7 +51,7 @@ class BatchLock:
             self._threads.release()
 
 
-def _locked(path: Path, deadline: float) -> int:
+def _lock(path: Path, deadline: float) -> int:
     """The lock file, open and locked. It may have been deleted and recreated while others held the lock."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -183,21 +183,21 @@ class _Relay:
 
     def can(self, capability: str) -> bool:
         """Whether the client declared a capability."""
-        return self._asked(lambda: self.peer.can(capability))
+        return self._ask(lambda: self.peer.can(capability))
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
         """Answers by name. Raises the errors of `Peer.ask`."""
-        return self._asked(lambda: self.peer.ask(requests))
+        return self._ask(lambda: self.peer.ask(requests))
 
     def log(self, level: Level, text: str) -> None:
         """Send a log message."""
-        self._asked(lambda: self.peer.log(level, text))
+        self._ask(lambda: self.peer.log(level, text))
 
     def progress(self, done: int, total: int) -> None:
         """Report the call's progress."""
-        self._asked(lambda: self.peer.progress(done, total))
+        self._ask(lambda: self.peer.progress(done, total))
 
-    def _asked(self, question: Callable[[], T]) -> T:
+    def _ask(self, question: Callable[[], T]) -> T:
         answer: Future[T] = Future()
         self.wanted.put((answer, question))
         while wait((answer,), HOOK_SECONDS).not_done:

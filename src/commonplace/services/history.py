@@ -91,10 +91,10 @@ def restore(
         ConflictError: not at the expected revision; or the document contains uncommitted text.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
-    return on_latest(collection, lambda: _restored(collection, address, at, intent, force=force))
+    return on_latest(collection, lambda: _restore(collection, address, at, intent, force=force))
 
 
-def _restored(collection: Collection, address: Address, at: str, intent: WriteRequest, *, force: bool) -> RestoreReport:
+def _restore(collection: Collection, address: Address, at: str, intent: WriteRequest, *, force: bool) -> RestoreReport:
     content = require_history(collection).store.history.read(address, at)
     message = intent.message or f"Restore: {address.id} at {at}"
     with collection.store.transaction(message, intent.author) as transaction:

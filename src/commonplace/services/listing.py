@@ -75,8 +75,10 @@ class Facet:
     """Each value and its number of documents, most frequent first, then by name; "" for documents without a value."""
 
 
-FACETS = ("type", "tags", "folder", "year")
-"""Properties that every document may have, besides the keys of its frontmatter."""
+def collection_names(collections: Iterable[Collection], prefix: str) -> list[str]:
+    """Names of collections that begin with a text, regardless of case."""
+    wanted = prefix.casefold()
+    return [one.name for one in collections if one.name.casefold().startswith(wanted)]
 
 
 def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:

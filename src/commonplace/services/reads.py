@@ -116,6 +116,6 @@ def address_of(collection: Collection, reference: str) -> Address:
 
 
 def _passage(document: Document, start: int, end: int, found: Section | None) -> TextPassage:
-    raw = document.raw if document.decodable else document.text.encode()
+    raw = document.encoded
     text = raw[start:end].decode("utf-8", errors="replace")
     return TextPassage(document, revision_of(document.raw), text, found, raw.count(b"\n", 0, start) + 1)

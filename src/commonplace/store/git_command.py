@@ -65,10 +65,10 @@ class GitResult:
 
     @property
     def reason(self) -> str:
-        """The last line of its error output, without credentials and paths."""
+        """The last line of its error output, without credentials, paths and the full stop."""
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
-        return redacted(told[-1] if told else f"it exited with {self.code}")
+        return redacted(told[-1] if told else f"it exited with {self.code}").rstrip(".")
 
     @property
     def rejection(self) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from commonplace.domain.addresses import visible_form
-from commonplace.domain.errors import GitError
+from commonplace.domain.addresses import Address, visible_form
+from commonplace.domain.errors import GitError, NotFoundError
 
 MAX_REF_BYTES = 1024
 MAX_COMPONENT_BYTES = 250
@@ -18,6 +18,13 @@ BRANCHES = "refs/heads/"
 _ID = re.compile(r"[0-9a-f]{40}")
 _NOT_IN_REFS = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(/|$)|\.$|/$")
 _SHORT_GIT = re.compile(r"git~\d+")
+
+
+def missing_file(address: Address) -> NotFoundError:
+    """The error for a file that is not there."""
+    return NotFoundError(
+        f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
+    )
 
 
 def is_object_id(text: str) -> bool:

@@ -10,12 +10,10 @@ from contextlib import suppress
 
 from pygit2.enums import FileStatus
 
-from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.changes import Author, FileStat, Receipt
 from commonplace.domain.errors import (
     GitError,
-    InvalidInputError,
-    NotFoundError,
     ReadOnlyError,
     StorageError,
     UnavailableError,
@@ -34,7 +32,7 @@ from commonplace.store.git.tree_diff import TreeDiff
 from commonplace.store.git.worktree.changes import changed_files
 from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git_command import GitResult, TimeLimits, redacted
-from commonplace.store.names import checked_ref, is_ref
+from commonplace.store.names import checked_ref, is_ref, missing_file
 from commonplace.store.remotes import exchange
 from commonplace.store.retention import Retention
 from commonplace.store.transaction_writer import TransactionWriter
@@ -182,7 +180,7 @@ class Publisher:
             elif (entry := repository.entry(repository.head, f"{self._prefix}{address.path}")) and is_file(entry):
                 found[address] = None, None
             else:
-                raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
+                raise missing_file(address)
             if progress:
                 progress(number, len(addresses))
         return found
@@ -197,7 +195,7 @@ class Publisher:
         left = {True: FileStatus.INDEX_NEW, False: FileStatus.INDEX_DELETED}
         root = self._git.repository.root
         chosen = [path for path in sorted(dirty) if not dirty[path] & left[is_missing(root / path)]]
-        found = (address for path in chosen if (address := _address(path.removeprefix(self._prefix))))
+        found = (address for path in chosen if (address := address_or_none(path.removeprefix(self._prefix))))
         return [one for one in found if one.path == SCHEMA_FILE or not self._hides(one)]
 
     def _differs(self, address: Address, content: bytes | None) -> bool:
@@ -211,7 +209,7 @@ class Publisher:
 
     def _is_own(self, path: str) -> bool:
         """Whether a path below the prefix is a document's, or the schema's."""
-        address = _address(path.removeprefix(self._prefix))
+        address = address_or_none(path.removeprefix(self._prefix))
         return address is not None and (address.path == SCHEMA_FILE or address.is_document)
 
     def _changed_by(self, commit: str) -> set[Address]:
@@ -220,7 +218,7 @@ class Publisher:
         before = repository.tree_of(str(next(iter(found.parent_ids), "")))
         paths = map(os.fsdecode, TreeDiff(repository).differing(before, str(found.tree_id)))
         inside = (path.removeprefix(self._prefix) for path in paths if path.startswith(self._prefix))
-        return {address for path in inside if (address := _address(path))}
+        return {address for path in inside if (address := address_or_none(path))}
 
     def _require_remote(self, remote: str) -> None:
         known = self._git.repository.remotes()
@@ -245,13 +243,6 @@ def is_unreached(outcome: GitResult) -> bool:
     """Whether a failed push never reached the remote, so that nothing can have changed there."""
     said = outcome.errors + outcome.output
     return any(pattern.search(said) for pattern in (_UNREACHED, _AUTHENTICATION, _ABSENT))
-
-
-def _address(path: str) -> Address | None:
-    try:
-        return parse_address(path)
-    except InvalidInputError:
-        return None
 
 
 def _unknown(error: GitError, remote: str, branch: str) -> GitError:

@@ -27,7 +27,7 @@ from commonplace.store.git.worktree.filters import is_ignored, stored_form
 _BATCH = 32
 """Number of files that are stored, and in memory, at a time."""
 _EMPTY_BLOB = revision_of(b"")
-_Lost = tuple[FileChange, bytes]
+_OldContent = tuple[FileChange, bytes]
 StagedBlob = tuple[str, str]
 """A path in Git's index, and its blob's id."""
 

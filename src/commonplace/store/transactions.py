@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat, Receipt, RetainedCopy
-from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.errors import InvalidInputError, ReadOnlyError
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile, changed_meanwhile
 from commonplace.store.disk.folder import Folder, opened_folder
+from commonplace.store.names import missing_file
 
 _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EINVAL}
 """Errors that another path would avoid; all others are errors of the disk."""
@@ -41,7 +42,7 @@ class TransactionDraft:
             return self._load(address)
         content = self._changes[address]
         if content is None:
-            raise _missing(address)
+            raise missing_file(address)
         return content
 
     def exists(self, address: Address) -> bool:
@@ -64,7 +65,7 @@ class TransactionDraft:
     def remove(self, address: Address, *, keep: bool = True) -> None:
         """Delete a file; retain its bytes unless `keep` is false."""
         if not self.exists(address):
-            raise _missing(address)
+            raise missing_file(address)
         _require_writable(self._folder, address)
         self._change(address, None, keep=keep)
 
@@ -164,10 +165,4 @@ def _pointer(address: Address) -> ReadOnlyError:
         kind="document",
         hint="Run git lfs pull, and read it first.",
         path=address.path,
-    )
-
-
-def _missing(address: Address) -> NotFoundError:
-    return NotFoundError(
-        f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
     )

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.errors import StorageError, UnavailableError
+from commonplace.store.disk.durable import close_descriptor
 
 WAIT_SECONDS = 30.0
 """Default timeout in seconds for acquiring the lock."""
@@ -60,7 +61,7 @@ class WriterLock:
             try:
                 yield
             finally:
-                _unlocked(descriptor)
+                close_descriptor(descriptor)
 
     @contextmanager
     def joined(self, finish: Callable[[], None], wait: float = WAIT_SECONDS) -> Generator[None]:
@@ -122,7 +123,7 @@ class WriterLock:
         self._threads.let_others()
         descriptor = _opened(self._path)
         with ExitStack() as closing:
-            closing.callback(_unlocked, descriptor)
+            closing.callback(close_descriptor, descriptor)
             lock_file(descriptor, deadline, wait)
             closing.pop_all()
         return descriptor
@@ -158,7 +159,7 @@ class _ThreadLock:
                 if finish:
                     finish()
             finally:
-                _unlocked(descriptor)
+                close_descriptor(descriptor)
                 self._released = time.monotonic()
 
     def let_others(self) -> None:
@@ -169,11 +170,6 @@ class _ThreadLock:
         elif self.is_overdue:
             time.sleep(_LET_OTHERS)
             self._since = time.monotonic()
-
-
-def _unlocked(descriptor: int) -> None:
-    with suppress(OSError):  # the file has no content
-        os.close(descriptor)
 
 
 _registry: dict[str, _ThreadLock] = {}

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from serving import Server, served
-from support import MODELS, Amount, MakeRepo, eventually
+from support import MODELS, SOAK, Amount, MakeRepo, eventually
 from wiki_base import wiki_repo
 
 CLIENTS = 32
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
+PHASES = "examples,coverage,fuzzing" if SOAK else "examples,fuzzing"
+"""The phase of coverage makes thousands of requests, however few examples are asked for."""
 STATUSES = "'2xx', '3xx', 401, 403, 404, 409, 412, 429, '5xx'"
 """Answers to a valid request."""
 
@@ -83,7 +85,7 @@ def test_no_request_that_the_document_forbids_breaks_the_server(
 ) -> None:
     assert cache_dir.is_dir()
     with _with_meaning(wiki_repo(git_repo).path) as server:
-        printed = _generated(server, "negative", CHECKS, amount(4, 300), tmp_path)
+        printed = _generated(server, "negative", CHECKS, amount(10, 300), tmp_path)
         _is_unharmed(server)
     made = re.search(r"([\d,]+) generated", printed)
     assert made, printed[-1000:]
@@ -114,7 +116,7 @@ def _generated(server: Server, mode: str, checks: str, examples: int, folder: Pa
             str(Path(sys.executable).with_name("schemathesis")), "run", f"{server.url}/api/v1/openapi.json",
             "--checks", checks, "--mode", mode, "--suppress-health-check", "all",
             "--max-examples", str(examples), "--seed", "1",
-            "--phases", "examples,coverage,fuzzing", "--generation-database", "none",
+            "--phases", PHASES, "--generation-database", "none",
         ],
         capture_output=True, text=True, check=False, timeout=1500, cwd=folder,
     )  # fmt: skip

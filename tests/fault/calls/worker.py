@@ -124,16 +124,16 @@ class Case:
             flags |= {"toolset": "projects", "knowledge_home": str(self.folder)}
         elif write.folder == "git":
             flags["commit"] = "auto"
-        self._workplace = Application([self.folder], load_settings(flags=flags))
+        self._application = Application([self.folder], load_settings(flags=flags))
 
     @property
     def services(self) -> Services:
         """What is open."""
-        return self._workplace.services
+        return self._application.services
 
     def close(self) -> None:
         """Close everything."""
-        self._workplace.close()
+        self._application.close()
 
     def write_next(self) -> None:
         """One more write, which must succeed."""

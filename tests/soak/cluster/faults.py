@@ -9,14 +9,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from opensearchpy import OpenSearch
+
 from opensearch_cluster.cluster import Cluster
 from soak.cluster.network import Host
-from soak.cluster.nodes import Running
+from soak.cluster.nodes import Running, wait_until
 
 log = logging.getLogger(__name__)
 
 LASTS_SECONDS = 10.0
 """From a fault to its end."""
+FREE = "1kb"
+"""A watermark that every disk keeps. The engine unblocks indexes only while it watches the watermarks."""
+UNBLOCK_SECONDS = 120.0
+"""The engine looks at its disks every 30 seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +72,15 @@ def fill_disks(engines: Cluster) -> None:
 
 
 def free_disks(engines: Cluster) -> None:
-    """Let the engine find its disks as free as they are."""
+    """Let the engine find its disks as free as they are, and wait until it has unblocked its indexes by itself."""
+    _set_watermarks(engines, FREE)
+    with engines.client() as client:
+        wait_until(lambda: not _blocked(client), "the engine's indexes take writes", UNBLOCK_SECONDS)
     _set_watermarks(engines, None)
+
+
+def _blocked(client: OpenSearch) -> bool:
+    return any(one["settings"] for one in client.indices.get_settings(index="*", name="index.blocks.*").values())
 
 
 def _set_watermarks(engines: Cluster, free: str | None) -> None:

@@ -142,21 +142,6 @@ def test_nothing_cannot_be_appended() -> None:
         edits.append(page("a"), " \n\t\n")
 
 
-def test_sections_are_inserted_with_blank_lines_round_them() -> None:
-    document = page("# A\na\n## B\nb\n# C\nc")
-    a, c = find_section(document, ["A"]), find_section(document, ["C"])
-    assert edits.insert_section(document, "N", "n\n", after=a) == b"# A\na\n## B\nb\n\n## N\n\nn\n\n# C\nc"
-    assert edits.insert_section(document, "N", "", level=1, after=c) == b"# A\na\n## B\nb\n# C\nc\n\n# N"
-    assert edits.insert_section(document, " N ", "n", level=3) == b"# A\na\n## B\nb\n# C\nc\n\n### N\n\nn"
-    assert edits.insert_section(document, "N", "n", after=document.sections[0]).startswith(b"## N\n\nn\n\n# A\n")
-
-
-@pytest.mark.parametrize(("heading", "level"), [("", 2), ("a\nb", 2), ("a\u2028b", 2), ("a", 0), ("a", 7)])
-def test_a_heading_that_is_none_is_refused(heading: str, level: int) -> None:
-    with pytest.raises(InvalidInputError):
-        edits.insert_section(page("x"), heading, "text", level=level)
-
-
 def test_sections_are_removed_with_all_below_them() -> None:
     document = page("x\n# A\na\n## B\nb\n# C\nc\n")
     assert edits.remove_section(document, find_section(document, ["A"])) == b"x\n# C\nc\n"
@@ -215,7 +200,6 @@ def test_what_is_no_text_is_never_changed() -> None:
         lambda: edits.replace_body(document, "x"),
         lambda: edits.replace_text(document, "x"),
         lambda: edits.append(document, "x"),
-        lambda: edits.insert_section(document, "h", "x"),
         lambda: edits.remove_section(document, document.sections[0]),
         lambda: edits.replace_once(document, "caf", "x"),
         lambda: edits.rewrite_links(document, {}),

@@ -66,7 +66,11 @@ class Replica(Protocol):
 
         Args:
             now: Read it now and return afterwards, so that the next write sees what other servers have written. Does
-                nothing if the replica does not write, or the remote cannot be read.
+                nothing if the replica does not write.
+
+        Raises:
+            UnavailableError: the remote cannot be read now.
+            StorageError: the clone cannot be written.
         """
         ...
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import json
 from collections.abc import Mapping
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, equal_json
 from commonplace.domain.schema import SCHEMA_FILE, yaml_finding
 from commonplace.domain.schema.values import mapping_of
 from commonplace.domain.yamlblock.emitter import as_json_types
@@ -44,19 +43,15 @@ def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
     old = mapping_of(loaded.value)
     normalised = {key: as_json_types(value) for key, value in changes.items()}
     wanted = {key: one for key, one in normalised.items() if key in old or one is not None}
-    wanted = {key: one for key, one in wanted.items() if key not in old or not _same(old[key], one)}
+    wanted = {key: one for key, one in wanted.items() if key not in old or not equal_json(old[key], one)}
     if not wanted:
         return raw
     changed = change_keys(whole, old, wanted, newline)
     expected = {key: one for key, one in {**old, **wanted}.items() if key not in wanted or one is not None}
-    if not _same(mapping_of(load(changed).value), expected):
+    if not equal_json(mapping_of(load(changed).value), expected):
         raise InvalidInputError(
             f"{SCHEMA_FILE} cannot be changed by key: it would not read back the same.",
             kind="schema",
             hint="Edit the file by hand.",
         )
     return mark + changed.encode()
-
-
-def _same(one: Json, other: Json) -> bool:
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Arabic final forms that are often written without dots, Persian letters as the Arabic ones, and the final sigma.
 _LETTERS = {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ς": "σ"}
@@ -34,6 +35,12 @@ def fold_letters(text: str) -> str:
     if not _ANY.search(text):
         return text
     return _ARABIC.sub(_light, text.translate(_SAME))
+
+
+def fold_accents(word: str) -> str:
+    """The word without case, accents and width."""
+    apart = unicodedata.normalize("NFKD", word)
+    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c))).casefold()
 
 
 def language_of_script(word: str) -> str:

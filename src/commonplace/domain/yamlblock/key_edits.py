@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, equal_json
 from commonplace.domain.yamlblock.emitter import INDENT, entry_lines, flow_list, item_lines, value_lines
 from commonplace.domain.yamlblock.layout import YamlNode, layout
 from commonplace.domain.yamlblock.scalars import scalar_text
@@ -149,7 +149,7 @@ class _Block:
     def _changed(self, entry: _Entry, old: Json, value: Json) -> list[_Piece]:
         place = entry.value
         if isinstance(old, Mapping) and isinstance(value, Mapping) and value and _is_block_mapping(place):
-            changes = {key: one for key, one in value.items() if key not in old or not _same(old[key], one)}
+            changes = {key: one for key, one in value.items() if key not in old or not equal_json(old[key], one)}
             entries = _entries(self.text, place, entry.end)
             within = _Keys(entries, entries[0].key.start - entries[0].start, entries[-1].end)
             return self.edits(within, old, changes, old.keys() - value.keys())
@@ -168,10 +168,6 @@ class _Block:
 
 def _is_block_mapping(place: YamlNode) -> bool:
     return place.kind == "mapping" and not place.flow and bool(place.children)
-
-
-def _same(one: Json, other: Json) -> bool:
-    return _canonical(one) == _canonical(other)
 
 
 def _rewritten(text: str, entry: _Entry, old: Json, value: Json, newline: str) -> str:

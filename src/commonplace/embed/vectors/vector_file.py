@@ -96,7 +96,7 @@ class VectorFile:
         self._identity = identity
         self._lock = threading.RLock()
         self._inode = 0
-        self._connection = self._opened()
+        self._connection = self._open()
 
     def format(self) -> VectorFormat | None:
         """The format of the vectors; None before the first one."""
@@ -200,7 +200,7 @@ class VectorFile:
         with self._lock:
             self._connection.close()
             _wipe(self._path)
-            self._connection = self._opened()
+            self._connection = self._open()
 
     @contextmanager
     def _using(self) -> Generator[sqlite3.Connection]:
@@ -208,7 +208,7 @@ class VectorFile:
         with self._lock:
             if _inode(self._path) != self._inode:
                 self._connection.close()
-                self._connection = self._opened()
+                self._connection = self._open()
             yield self._connection
 
     @contextmanager
@@ -222,16 +222,16 @@ class VectorFile:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            connection = _connected(self._path, self._identity)
+            connection = _connect(self._path, self._identity)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
             log.warning("the vectors are unusable (%s) and are rebuilt", error)
             _wipe(self._path)
-            connection = _connected(self._path, self._identity)
+            connection = _connect(self._path, self._identity)
         with suppress(OSError):
             os.utime(self._path)  # records the last use
         self._inode = _inode(self._path)
@@ -277,7 +277,7 @@ def _id_of(connection: sqlite3.Connection, key: bytes) -> int:
     return int(connection.execute("SELECT id FROM chunks WHERE key = ?", (key,)).fetchone()[0])
 
 
-def _connected(path: Path, identity: str) -> sqlite3.Connection:
+def _connect(path: Path, identity: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     with ExitStack() as closing:
         closing.callback(connection.close)

@@ -96,7 +96,7 @@ class CodeFlow:
             ForbiddenError: kind "scope": the token has no scope of this server.
             UnavailableError: the provider does not answer.
         """
-        kept = self._opened(cookie)
+        kept = self._read_cookie(cookie)
         given = query.get("state", "")
         if not given or not hmac.compare_digest(given.encode(), str(kept.get("state", "")).encode()):
             raise _begin_again("The answer of the identity provider belongs to no sign-in of this browser.")
@@ -105,7 +105,7 @@ class CodeFlow:
         if "error" in query or not query.get("code"):
             said = query.get("error_description") or query.get("error") or "it gave no code"
             raise _begin_again(f"The identity provider signed nobody in: {said[:200]}")
-        answer = self._exchanged(query["code"], str(kept["secret"]), back)
+        answer = self._exchange_code(query["code"], str(kept["secret"]), back)
         token, lifetime = answer.get("access_token"), answer.get("expires_in")
         if not isinstance(token, str):
             raise _begin_again("The identity provider gave no access token.")
@@ -113,7 +113,7 @@ class CodeFlow:
         seconds = lifetime if isinstance(lifetime, int) and lifetime > 0 else DEFAULT_LIFETIME
         return SignedIn(token, seconds, str(kept.get("target", "/")))
 
-    def _exchanged(self, code: str, secret: str, back: str) -> Mapping[str, object]:
+    def _exchange_code(self, code: str, secret: str, back: str) -> Mapping[str, object]:
         import httpx2  # noqa: PLC0415 - only where there is a provider
 
         given = {
@@ -142,7 +142,7 @@ class CodeFlow:
     def _sealed(self, content: bytes) -> str:
         return f"{_base64(content)}.{_base64(self._mark(content))}"
 
-    def _opened(self, cookie: str) -> Mapping[str, object]:
+    def _read_cookie(self, cookie: str) -> Mapping[str, object]:
         """The content of a cookie; empty if this process did not make it, or made it too long ago."""
         content, _, mark = cookie.partition(".")
         try:

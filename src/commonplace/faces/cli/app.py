@@ -17,9 +17,9 @@ import typer
 from typer.main import get_command
 
 from commonplace import build
-from commonplace.domain.errors import ConfigError
-from commonplace.faces.cli.binding import BoundCommand, Command, read_plainly
-from commonplace.faces.cli.failures import EXIT_CODES, FAILED, USAGE, error_json
+from commonplace.domain.errors import ConfigError, KnowledgeError
+from commonplace.faces.cli.binding import BoundCommand, Command, leave_closed_pipe, read_plainly
+from commonplace.faces.cli.failures import EXIT_CODES, FAILED, PIPE_CLOSED, USAGE, error_json, report
 from commonplace.faces.cli.output import Output, json_text, terminal
 from commonplace.faces.cli.session import CliDependencies
 
@@ -130,9 +130,10 @@ def _add_plugins(app: typer.Typer, parts: CliDependencies) -> None:
 
 def _add(app: typer.Typer, name: str, function: Callable[..., object]) -> None:
     if isinstance(function, typer.Typer):
+        _end_commands(name, function)
         app.add_typer(function, name=name)
     else:
-        app.command(name)(_ended(name, function))
+        app.command(name)(_with_exit_code(name, function))
 
 
 def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
@@ -154,7 +155,17 @@ def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
     return usable
 
 
-def _ended(name: str, function: Callable[..., object]) -> Callable[..., object]:
+def _end_commands(name: str, app: typer.Typer) -> None:
+    """Let every command of a plugin's app end with an exit code, those of its groups included."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = _with_exit_code(name, command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _end_commands(name, group.typer_instance)
+
+
+def _with_exit_code(name: str, function: Callable[..., object]) -> Callable[..., object]:
     """A plugin's command that ends with an exit code, whatever it does."""
 
     @wraps(function)
@@ -163,6 +174,13 @@ def _ended(name: str, function: Callable[..., object]) -> Callable[..., object]:
             code = function(*arguments, **options)
         except (typer.Exit, typer.TyperException):
             raise
+        except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
+            leave_closed_pipe()
+            raise typer.Exit(PIPE_CLOSED) from None
+        except KnowledgeError as error:
+            raise typer.Exit(
+                report(Output(terminal(sys.stdout, sys.stderr, os.environ, no_color=False), as_json=False), error)
+            ) from error
         except Exception as error:
             log.exception("the command %s of a plugin failed", name)
             raise typer.Exit(FAILED) from error

@@ -107,7 +107,7 @@ class BoundCommand:
             code = self._command(session, **arguments)
             session.out.flush()
         except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
-            _leave_closed_pipe()
+            leave_closed_pipe()
             return PIPE_CLOSED
         return code or 0
 
@@ -212,6 +212,6 @@ def _parameter(name: str, type_: object, default: object) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=type_)
 
 
-def _leave_closed_pipe() -> None:
+def leave_closed_pipe() -> None:
     """Let the interpreter flush into nothing when it ends, as nobody reads any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,6 +35,7 @@ EXIT_CODES = (
     (11, "the file system refused"),
     (FAILED, "an error of this program"),
     (INTERRUPTED, "interrupted"),
+    (PIPE_CLOSED, "the reader of the output went away"),
 )
 """Exit codes of the command line, for the help; those of errors are in `faces.errors.ERROR_MAPPINGS`."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable
 
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query_parser import parse_query
+from commonplace.domain.words.scripts import fold_accents
 from commonplace.faces.cli.output import BOLD, Output, one_line
 
 MIN_PREFIX_CHARS = 3
@@ -37,7 +37,7 @@ def marker(query: str, mark: Callable[[str], str]) -> Callable[[str], str]:
     pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+" if grams else r"(?!)")
 
     def marked(found: re.Match[str]) -> str:
-        if _is_meant(_folded(found[0]), words):
+        if _is_meant(fold_accents(found[0]), words):
             return mark(found[0])
         return pairs.sub(lambda part: mark(part[0]), found[0])
 
@@ -49,10 +49,4 @@ def _is_meant(word: str, wanted: set[str]) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return [_folded(word) for word in _WORD.findall(text)]
-
-
-def _folded(word: str) -> str:
-    """The word without case, accents and width."""
-    apart = unicodedata.normalize("NFKD", word)
-    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c))).casefold()
+    return [fold_accents(word) for word in _WORD.findall(text)]

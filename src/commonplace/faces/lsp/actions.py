@@ -55,7 +55,7 @@ def _for_link(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> I
                 yield f"Change the link to {name}", _replace(page, link.target_span, written)
     address = _wanted(page, link)
     if address is not None and link.kind is not LinkKind.IMAGE and not link.collection:
-        yield f"Create {address.path}", _created(pages, page, address, link.label or address.stem)
+        yield f"Create {address.path}", _create_page(pages, page, address, link.label or address.stem)
 
 
 def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> Iterator[tuple[str, WorkspaceEdit]]:
@@ -100,7 +100,7 @@ def _wanted(page: EditorPage, link: Link) -> Address | None:
         return None
 
 
-def _created(pages: EditorPages, page: EditorPage, address: Address, title: str) -> WorkspaceEdit:
+def _create_page(pages: EditorPages, page: EditorPage, address: Address, title: str) -> WorkspaceEdit:
     uri = pages.uri_of(page.collection, address)
     text = f"# {title}\n"
     start = Range(Position(0, 0), Position(0, 0))

@@ -44,7 +44,7 @@ class PageRename:
 
 def prepare(pages: EditorPages, page: EditorPage, position: Position) -> PrepareRenamePlaceholder | None:
     """The target of a rename at a position; None if nothing can be renamed there."""
-    renamed = _renamed(pages, page, position)
+    renamed = _rename(pages, page, position)
     return renamed and PrepareRenamePlaceholder(page.lines.range(renamed.span), renamed.placeholder)
 
 
@@ -61,7 +61,7 @@ def rename(pages: EditorPages, page: EditorPage, position: Position, name: str) 
         InvalidInputError: nothing can be renamed there, or the name is invalid.
         AlreadyExistsError: there is such a file.
     """
-    renamed = _renamed(pages, page, position)
+    renamed = _rename(pages, page, position)
     if renamed is None:
         raise InvalidInputError(
             "There is nothing to rename here.", kind="position", hint="Put the cursor on a link or a heading."
@@ -122,7 +122,7 @@ def moved_pages(pages: EditorPages, files: Sequence[tuple[str, str]]) -> dict[st
     return found
 
 
-def _renamed(pages: EditorPages, page: EditorPage, position: Position) -> PageRename | None:
+def _rename(pages: EditorPages, page: EditorPage, position: Position) -> PageRename | None:
     resolved = page.link_at(position)
     if resolved is not None:
         link, target = resolved.link, pages.target(page, resolved)

@@ -12,6 +12,7 @@ import anyio
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.changes import RetainedCopy, recording_retained
@@ -60,7 +61,7 @@ class RestApi:
             if not options:
                 await self._answer_document(send, scope, with_body=with_body)
                 return
-            body = await _read(receive)
+            body = await Request(scope, receive).body()
             reads = all(one.tier in {None, "read"} for _, one in options if one.method == method)
             answer = partial(self._answer, scope, method, options, body)
             reply = await _unless_gone(receive, run_in_worker(answer, reads=reads))
@@ -193,15 +194,6 @@ def _below(scope: Scope) -> bytes:
     """The path after the API's prefix, not decoded."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     return raw.partition(b"?")[0].removeprefix(API_PREFIX.encode())
-
-
-async def _read(receive: Receive) -> bytes:
-    body = b""
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body"):
-            return body
 
 
 def _require_tier(endpoint: Endpoint, caller: Caller) -> None:

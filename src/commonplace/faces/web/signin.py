@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import Request, cookie_parser
 from starlette.types import Receive, Scope
 
 from commonplace.domain.errors import KnowledgeError
@@ -50,7 +50,7 @@ class SignIn:
         The next page tells whether a key is known.
         """
         path: str = scope["path"]
-        body = await _body(receive)
+        body = await Request(scope, receive).body()
         if scope["method"] == "POST" and path == SIGN_OUT:
             return redirect(SIGN_IN, 303).with_headers({"set-cookie": _cookie(scope, COOKIE, "", 0)})
         if path in {BEGIN, RETURN} and self.flow is not None and scope["method"] == "GET":
@@ -116,12 +116,3 @@ def scheme_of(scope: Scope, headers: Headers) -> str:
 def _cookie(scope: Scope, name: str, value: str, seconds: int) -> str:
     secure = "; Secure" if scheme_of(scope, Headers(scope=scope)) == "https" else ""
     return f"{name}={quote(value, safe='')}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
-
-
-async def _body(receive: Receive) -> bytes:
-    body = b""
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
-        if not message.get("more_body"):
-            return body

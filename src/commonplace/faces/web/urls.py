@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.slugs import anchor
 from commonplace.services.collections import Collection, Collections
 
@@ -61,17 +61,9 @@ def with_query(path: str, **query: str) -> str:
     return f"{path}{_query(query)}"
 
 
-def safe_address(path: str) -> Address | None:
-    """The address that a path of a URL spells; None if it spells none."""
-    try:
-        return parse_address(path)
-    except InvalidInputError:
-        return None
-
-
 def possible_addresses(path: str) -> list[Address]:
     """The addresses of documents whose page is at a path: with the suffix that URLs leave out, and as it is."""
-    found = (safe_address(f"{path}{_SUFFIX}"), safe_address(path))
+    found = (address_or_none(f"{path}{_SUFFIX}"), address_or_none(path))
     return [one for one in found if one is not None and one.is_document]
 
 

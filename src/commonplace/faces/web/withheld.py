@@ -51,7 +51,7 @@ def visible(request: PageRequest, collection: Collection, document: Document) ->
     spans = withheld_spans(request, collection, document) if withholds(request) else []
     if not spans:
         return document
-    source = document.raw if document.decodable else document.text.encode()
+    source = document.encoded
     raw = bytearray(source)
     for start, end in spans:
         raw[start:end] = _NOT_LINE_END.sub(b" ", source[start:end])

@@ -7,15 +7,15 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple, TypedDict, cast
+from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
-from commonplace.domain.documents import Document, Finding, Severity
-from commonplace.domain.json import JsonObject
+from commonplace.domain.documents import Document
 from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import is_title
+from commonplace.domain.record_json import STORED_FIELDS, fields_from_json, record_to_json
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.catalogue.database import sql
 from commonplace.index.catalogue.outlines import Outline, stored_anchors
@@ -41,17 +41,16 @@ it may be newer than its last commit. DATE_UNCOMMITTED: it is newer.
 MAX_TITLED = 100
 """Maximum number of documents of one name that come first in a search for it; a name of more says little."""
 
+_COLUMN_FIELDS = frozenset(
+    {"id", "title", "type", "aliases", "date", "created", "updated", "words", "size", "revision"}
+)
+DETAIL_FIELDS = tuple([name for name in STORED_FIELDS if name not in _COLUMN_FIELDS])
+"""Fields of a record without a column of their own: `details.record` has them."""
+
 RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, int, str]
 
 encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 """Compact JSON. One shared encoder, because creating one costs more than encoding a small value."""
-
-
-class _Details(TypedDict):
-    tags: list[str]
-    description: str
-    frontmatter: JsonObject
-    findings: list[tuple[str, str, str, str, int]]
 
 
 @lru_cache(maxsize=65_536)
@@ -116,7 +115,7 @@ def columns_of(document: Document, record: Record) -> DocumentColumns:
         sections=len(document.sections),
         links=len(document.links),
         findings=len(record.findings),
-        record=_record_json(record),
+        record=encode(record_to_json(record, DETAIL_FIELDS)),
         outline=Outline.of(document.sections).stored(),
         tags=tuple([(fold(tag), tag) for tag in record.tags]),
     )
@@ -204,27 +203,20 @@ def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -
 def record_from(row: RecordRow) -> Record:
     """The record of a row of `RECORD_COLUMNS`."""
     _, path, size, revision, ident, aliases, title, type_, date, created, updated, words, shared, stored = row
-    details = cast("_Details", json.loads(stored))
     return Record(
         address=Address(path),
         id=ident,
         title=title,
         type=type_,
-        tags=tuple(details["tags"]),
         aliases=aliases_from(aliases),
-        description=details["description"],
         date=date,
         created=created,
         updated=updated,
         words=words,
         size=size,
         revision=revision,
-        frontmatter=details["frontmatter"],
-        findings=tuple(
-            Finding(rule, Severity(severity), text, field, line)
-            for rule, severity, text, field, line in details["findings"]
-        ),
         shares_id=bool(shared),
+        **fields_from_json(json.loads(stored)),
     )
 
 
@@ -300,16 +292,6 @@ def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int
         (encode(keys),),
     )
     return {row[0]: (row[:-1], row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
-
-
-def _record_json(record: Record) -> str:
-    details: _Details = {
-        "tags": list(record.tags),
-        "description": record.description,
-        "frontmatter": record.frontmatter,
-        "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
-    }
-    return encode(details)
 
 
 def anchors_of(connection: sqlite3.Connection, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -83,7 +83,7 @@ class IndexedPast:
         state = self._used(key)
         if state is None:
             with self._opening:
-                state = self._used(key) or self._started(commit, key)
+                state = self._used(key) or self._open_state(commit, key)
         try:
             yield state.store, state.index
         finally:
@@ -104,20 +104,17 @@ class IndexedPast:
                 self._open.move_to_end(key)
             return state
 
-    def _started(self, commit: str, key: str) -> _OpenState:
+    def _open_state(self, commit: str, key: str) -> _OpenState:
         store = self._commits.store(commit)
-        lease = self._leased(key)
-        index: LocalIndex | None = None
-        try:
+        with ExitStack() as on_error:
+            lease = self._leased(key)
+            on_error.callback(_release, lease)
             self._copy_nearest(store, key)
             index = LocalIndex(store, self._folder / key, side=self._side)
+            on_error.callback(index.close)
             index.sync()
             index.list(ListQuery(sort="updated", limit=1))  # waits until the history is read for dates
-        except BaseException:
-            if index is not None:
-                index.close()
-            _release(lease)
-            raise
+            on_error.pop_all()
         state = _OpenState(store, index, lease, users=1)
         with self._lock:
             self._open[key] = state

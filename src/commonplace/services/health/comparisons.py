@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.documents import Document, Severity
-from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
+
+log = logging.getLogger(__name__)
 
 HealthFinding = tuple[Address, int, str, Severity, str]
 """Address, line (0 for the whole file), rule, severity and message, which says what mends it."""
@@ -145,7 +148,7 @@ def _statements(collection: Collection, record: Record) -> dict[str, str]:
         for key, value in record.frontmatter.items()
         if key not in OWN_FIELDS and isinstance(value, str | int | float) and len(str(value)) <= MAX_VALUE_CHARS
     }
-    document = _document(collection, record.address)
+    document = document_or_none(collection, record.address)
     for section in document.sections if document else ():
         text = document.raw[section.content : section.end].strip() if document else b""
         if section.level > 1 and text and b"\n" not in text and len(text) <= MAX_VALUE_CHARS:
@@ -193,7 +196,10 @@ def _changed(collection: Collection, source: Address, name: str) -> str | None:
         try:
             address = parse_address(path)
             stat = collection.store.stat(address)
-        except (InvalidInputError, KnowledgeError):
+        except (InvalidInputError, NotFoundError):
+            continue
+        except KnowledgeError as error:
+            log.warning("%s is not compared: %s", path, error)
             continue
         if stat is not None:
             commits = collection.store.history.log(address, limit=1)
@@ -201,8 +207,12 @@ def _changed(collection: Collection, source: Address, name: str) -> str | None:
     return None
 
 
-def _document(collection: Collection, address: Address) -> Document | None:
+def document_or_none(collection: Collection, address: Address) -> Document | None:
+    """The document at an address; None if it was deleted meanwhile or cannot be read, which is logged."""
     try:
         return collection.index.document(address)
-    except KnowledgeError:
+    except NotFoundError:
+        return None
+    except KnowledgeError as error:
+        log.warning("%s is not compared: %s", address.path, error)
         return None

@@ -20,6 +20,7 @@ from commonplace.services.health.comparisons import (
     contradictions,
     declared,
     declared_contradiction,
+    document_or_none,
     outdated,
 )
 from commonplace.services.health.text_rules import text_findings
@@ -129,30 +130,17 @@ def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator
             continue
         if (target, fragment) not in dead:
             if target not in documents:
-                documents[target] = _document(collection, target)
+                documents[target] = document_or_none(collection, target)
             document = documents[target]
             dead[target, fragment] = document is not None and not has_fragment(document, fragment)
         if not dead[target, fragment]:
             continue
         if one.source != read:
-            read, raw = one.source, _raw(collection, one.source)
+            document = document_or_none(collection, one.source)
+            read, raw = one.source, document.raw if document else b""
         line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
         message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
         yield one.source, line, "dead_anchor", Severity.WARNING, message
-
-
-def _document(collection: Collection, address: Address) -> Document | None:
-    try:
-        return collection.index.document(address)
-    except KnowledgeError:
-        return None
-
-
-def _raw(collection: Collection, address: Address) -> bytes:
-    try:
-        return collection.store.read(address)
-    except KnowledgeError:
-        return b""
 
 
 def _unused(collection: Collection) -> Iterator[HealthFinding]:

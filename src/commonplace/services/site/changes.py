@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -15,6 +16,8 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection
 from commonplace.services.site.derived import PerState
+
+log = logging.getLogger(__name__)
 
 RECENT = 30
 """Commits of a page of recent changes."""
@@ -170,10 +173,13 @@ def section_authors(collection: Collection, document: Document) -> list[SectionA
 def _version_texts(collection: Collection, address: Address, commit: str) -> dict[str, bytes]:
     try:
         return _texts(read_document(address, collection.store.history.read(address, commit)))
-    except KnowledgeError:
+    except NotFoundError:  # the commit deleted the document
+        return {}
+    except KnowledgeError as error:
+        log.warning("The version of %s in %s is not read: %s", address.path, commit, error)
         return {}
 
 
 def _texts(document: Document) -> dict[str, bytes]:
-    raw = document.raw if document.decodable else document.text.encode()
+    raw = document.encoded
     return {one.anchor: raw[one.start : one.end].strip() for one in document.sections}

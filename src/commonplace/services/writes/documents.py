@@ -213,10 +213,10 @@ def delete(
         NotFoundError: no such document.
         ConflictError: as for `edit` with `whole`.
     """
-    return on_latest(collection, lambda: _deleted(collection, address, intent, accept))
+    return on_latest(collection, lambda: _delete(collection, address, intent, accept))
 
 
-def _deleted(
+def _delete(
     collection: Collection, address: Address, intent: WriteRequest, accept: Callable[[Document], None] | None
 ) -> WriteReceipt:
     with collection.store.transaction(intent.message or f"Delete: {address.id}", intent.author) as transaction:

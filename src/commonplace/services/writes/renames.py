@@ -43,10 +43,10 @@ def rename(
         AlreadyExistsError: the new address, or that of a file, is taken.
         InvalidInputError: both addresses are the same.
     """
-    return on_latest(collection, lambda: _renamed(collection, address, new_address, intent, files))
+    return on_latest(collection, lambda: _rename(collection, address, new_address, intent, files))
 
 
-def _renamed(
+def _rename(
     collection: Collection,
     address: Address,
     new_address: Address,

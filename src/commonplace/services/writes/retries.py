@@ -22,6 +22,7 @@ def on_latest(collection: Collection, write: Callable[[], T]) -> T:
 
     Raises:
         ConflictError, PreconditionError: what the writer saw is not the remote's state either.
+        UnavailableError: the remote cannot be read, so whether it is a conflict is unknown. Nothing was written.
     """
     replica = collection.replica
     if replica is None:

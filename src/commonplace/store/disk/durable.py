@@ -159,7 +159,7 @@ def _sync_names(folders: Sequence[Path], method: FlushMethod) -> None:
             with _flushing():
                 (flush_whole if method is FlushMethod.WHOLE else _sync)(descriptor)
         finally:
-            _released(descriptor)
+            close_descriptor(descriptor)
         if method is not FlushMethod.EACH:
             return
 
@@ -195,7 +195,8 @@ def _flushing() -> Generator[None]:
         raise FlushError(error.errno, error.strerror) from error
 
 
-def _released(descriptor: int) -> None:
+def close_descriptor(descriptor: int) -> None:
+    """Close a descriptor that has nothing left to write. Errors are ignored: the descriptor is released anyway."""
     with suppress(OSError):
         os.close(descriptor)
 

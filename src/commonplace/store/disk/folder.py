@@ -14,9 +14,11 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, parse_address
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, address_or_none, parse_address
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.errors import InvalidInputError, StorageError
+from commonplace.store.disk.durable import close_descriptor
+from commonplace.store.names import missing_file
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _ROOT = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
@@ -39,11 +41,11 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
     try:
         for part in parts:
             below = os.open(part, _DIRECTORY, dir_fd=descriptor)
-            closed(descriptor)
+            close_descriptor(descriptor)
             descriptor = below
         yield descriptor
     finally:
-        closed(descriptor)
+        close_descriptor(descriptor)
 
 
 @contextmanager
@@ -57,15 +59,7 @@ def opened_below(above: int, name: str) -> Generator[int]:
     try:
         yield descriptor
     finally:
-        closed(descriptor)
-
-
-def closed(descriptor: int) -> None:
-    """Close a descriptor that was not written to. Errors are ignored, because the descriptor is released anyway."""
-    try:
-        os.close(descriptor)
-    except OSError:
-        return
+        close_descriptor(descriptor)
 
 
 class _FolderDescriptors:
@@ -89,11 +83,11 @@ class _FolderDescriptors:
     def close(self) -> None:
         """Close all descriptors."""
         self._up_to(0)
-        closed(self._root)
+        close_descriptor(self._root)
 
     def _up_to(self, kept: int) -> None:
         while len(self._way) > kept:
-            closed(self._way.pop()[1])
+            close_descriptor(self._way.pop()[1])
 
 
 def file_stat(status: os.stat_result) -> FileStat:
@@ -156,7 +150,7 @@ class Folder:
             return _load(self.path, self.resolve(address))  # the file is a link
         except OSError as error:
             if error.errno in _ABSENT:
-                raise _missing(address) from error
+                raise missing_file(address) from error
             raise _unreadable(address, error) from error
 
     @contextmanager
@@ -214,12 +208,12 @@ class Folder:
             for name in os.listdir(listed):  # noqa: PTH208 - an open folder has no path
                 with suppress(FileNotFoundError):  # the entry may be gone by now
                     status = os.stat(name, dir_fd=listed, follow_symlinks=False)
-                    if address := _servable(f"{folder}/{name}".removeprefix("/")):
+                    if address := address_or_none(f"{folder}/{name}".removeprefix("/")):
                         found.append((address, status))
         except OSError as error:
             raise _unreadable(Address(folder), error) from error
         finally:
-            closed(listed)
+            close_descriptor(listed)
         return found
 
     def resolve(self, address: Address) -> Address:
@@ -258,13 +252,6 @@ class Folder:
             raise OSError(errno.ENOENT, "a link that leaves the folder or leads to a hidden file") from error
 
 
-def _servable(path: str) -> Address | None:
-    try:
-        return parse_address(path)
-    except InvalidInputError:
-        return None
-
-
 def _load(root: Path, address: Address) -> tuple[FileStat, bytes]:
     *folders, name = address.path.split("/")
     with opened_folder(root, folders) as descriptor:
@@ -283,13 +270,7 @@ def _content(file: int, root: Path) -> tuple[FileStat, bytes]:
             content = b"".join([content, *iter(lambda: os.read(file, _PIECE), b"")])
         return file_stat(status), content
     finally:
-        closed(file)
-
-
-def _missing(address: Address) -> NotFoundError:
-    return NotFoundError(
-        f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
-    )
+        close_descriptor(file)
 
 
 def _unreadable(address: Address, error: OSError) -> StorageError:

@@ -54,7 +54,7 @@ class InotifyQueue:
         begin, self._add, self._remove = _calls()
         self._queue = _checked(begin, os.O_NONBLOCK | os.O_CLOEXEC)
         self._process = os.getpid()
-        weakref.finalize(self, _closed, self._queue)
+        weakref.finalize(self, _close, self._queue)
 
     @property
     def belongs_to_process(self) -> bool:
@@ -131,7 +131,7 @@ def _checked(call: _Call, *arguments: int | bytes) -> int:
     return result
 
 
-def _closed(descriptor: int) -> None:
+def _close(descriptor: int) -> None:
     try:
         os.close(descriptor)
     except OSError:

@@ -96,7 +96,7 @@ class FolderTrash:
             StorageError: the item cannot be read, or its bytes do not match its revision.
         """
         try:
-            with _opened(self._folder / item.name) as file:
+            with _open_item(self._folder / item.name) as file:
                 file.readline(_MAX_HEADER)
                 content = file.read()
         except FileNotFoundError as error:
@@ -189,7 +189,7 @@ def _read(file: Path) -> TrashItem | None:
     if name is None:
         return None
     try:
-        with _opened(file) as opened:
+        with _open_item(file) as opened:
             line = opened.readline(_MAX_HEADER)
             size = os.fstat(opened.fileno()).st_size - len(line)
         said = json.loads(line)
@@ -204,7 +204,7 @@ def _read(file: Path) -> TrashItem | None:
         return None
 
 
-def _opened(file: Path) -> BinaryIO:
+def _open_item(file: Path) -> BinaryIO:
     return os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
 
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, is_document_path, parse_address
+from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, address_or_none, is_document_path, parse_address
 from commonplace.domain.changes import Author, FileStat
-from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.errors import InvalidInputError, ReadOnlyError
 from commonplace.domain.ports import History, Transaction
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, TreeEntry
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.names import missing_file
 
 Hides = Callable[[str, bool], bool]
 """Whether an entry is ignored, by its path; the flag: it is a folder. The folders above it are not considered."""
@@ -87,7 +88,7 @@ class TreeStore:
         """The bytes of a file in the commit."""
         entry = self._entry(address)
         if entry is None:
-            raise NotFoundError(f"No such file: {address}.", kind="document", path=address.path)
+            raise missing_file(address)
         return self._source.repository.content(entry.id)
 
     @contextmanager
@@ -167,7 +168,7 @@ class TreeStore:
         tree = root.id if root and root.mode == MODE_FOLDER else "" if path else self._root()
         found: list[tuple[Address, TreeEntry]] = []
         for name, inner in repository.entries(tree):
-            address = _servable(f"{folder}/{name}".removeprefix("/"))
+            address = address_or_none(f"{folder}/{name}".removeprefix("/"))
             if address:
                 found.append((address, inner))
         return found
@@ -203,10 +204,3 @@ def _address(path: str, entry: TreeEntry, skipped: list[tuple[str, str]]) -> Add
         return address
     skipped.append((path, "a link or a submodule"))
     return None
-
-
-def _servable(path: str) -> Address | None:
-    try:
-        return parse_address(path)
-    except InvalidInputError:
-        return None

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Receipt, RetainedCopy, Revision
-from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError
+from commonplace.domain.errors import InvalidInputError, ReadOnlyError
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_GITLINK, TreeEntry
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.names import missing_file
 
 _FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 
@@ -49,12 +50,7 @@ class TreeDraft:
             entry = self._entry(address)
             content = self._repository.content(entry.id) if entry and entry.mode in _FILES else None
         if content is None:
-            raise NotFoundError(
-                f"No such file: {address}.",
-                kind="document",
-                hint="List or search to see what there is.",
-                path=address.path,
-            )
+            raise missing_file(address)
         return content
 
     def exists(self, address: Address) -> bool:

@@ -16,12 +16,15 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol, TypeAlias
 
-from commonplace.domain.errors import KnowledgeError, UnavailableError
+from pygit2.enums import SortMode
+
+from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import changed_meanwhile, storage_error
 from commonplace.store.git.commits import CommitMessage
@@ -34,6 +37,8 @@ MAX_PUSHES = 40
 """Maximum number of pushes for one batch, if other writers keep moving the remote's branch."""
 FIRST_BACKOFF, MAX_BACKOFF = 0.02, 0.5
 """Seconds: the pause before a batch is pushed again is random, up to a bound that doubles from the second loss on."""
+MAX_WALKED = 1000
+"""Maximum number of commits in which the origin of a write is searched."""
 WAIT_SECONDS = 30.0
 """Timeout in seconds for another write's draft."""
 _CACHED_ENTRIES = 30_000
@@ -117,6 +122,8 @@ class PushQueue:
         """Held during the fetch of `catch_up`."""
         self._fetched_at = 0.0
         """When the last fetch of `catch_up` began, by the monotonic clock."""
+        self._fetch_error: KnowledgeError | None = None
+        """Why it failed."""
         self._pending: list[PendingWrite] = []
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
 
@@ -186,12 +193,23 @@ class PushQueue:
         return write.is_settled and self.clone.holds(tip, write.commit)
 
     def catch_up(self) -> None:
-        """Fetch what other writers have pushed. Who waits for a fetch that began before waits for the next one, too."""
+        """Fetch what other writers have pushed. Who waits for a fetch that began before waits for the next one, too.
+
+        Raises:
+            UnavailableError: the remote cannot be read now.
+            StorageError: the clone cannot be written.
+        """
         asked = time.monotonic()
         with self._fetches:
             if self._fetched_at < asked:
-                self._fetched_at = time.monotonic()
-                self._catch_up("")
+                self._fetched_at, self._fetch_error = time.monotonic(), None
+                try:
+                    self._replay(self.clone.fetch())
+                except KnowledgeError as error:
+                    self._fetch_error = error
+                self._pushed()
+            if self._fetch_error is not None:
+                raise copy(self._fetch_error)
 
     def settle(self, write: PendingWrite) -> None:
         """Wait until the remote has taken a write; push it if no other writer does. Not within `drafting`.
@@ -306,7 +324,8 @@ class PushQueue:
                 base = self._repository.tree_of(tip)
                 now = {path: self._trees.entry(base, path) for path in write.changed}
                 if all(now[path] == entry for path, entry in write.changed.items()):
-                    self._settle_as(write, tip)
+                    commit, write.parent = self._origin_of(write, tip)
+                    self._settle_as(write, commit)
                     continue
                 moved = [path for path, entry in now.items() if (entry.id if entry else "") != write.before[path]]
                 if moved:
@@ -317,6 +336,16 @@ class PushQueue:
                 waiting.append(write)
             self._pending = waiting
 
+    def _origin_of(self, write: PendingWrite, tip: str) -> tuple[str, str]:
+        """The commit up to `tip` that gave the files of a write the content that they have there, and its parent."""
+        origin = tip, ""
+        for commit in islice(self._repository.walk(tip, SortMode.TOPOLOGICAL, first_parent=True), MAX_WALKED):
+            tree = str(commit.tree_id)
+            if any(self._trees.entry(tree, path) != entry for path, entry in write.changed.items()):
+                break
+            origin = str(commit.id), next(map(str, commit.parent_ids), "")
+        return origin
+
     @staticmethod
     def _settle_as(write: PendingWrite, commit: str, error: KnowledgeError | None = None) -> None:
         if not write.is_settled:
@@ -324,8 +353,11 @@ class PushQueue:
 
     def _overtaken(self, write: PendingWrite, path: str, entry: TreeEntry | None) -> KnowledgeError:
         if write.is_uncertain:
-            return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
+            return self._unanswered()
         return changed_meanwhile(path, entry.id if entry else "")
+
+    def _unanswered(self) -> GitError:
+        return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
 
     def _make(self, write: PendingWrite, objects: NewObjects, parent: str) -> None:
         """Make a write's commit on top of another one. A settled one keeps the commit that the remote has."""
@@ -336,19 +368,19 @@ class PushQueue:
         write.drafted = objects.add("commit", write.words.content(tree, parent))
         if not write.is_settled:
             write.commit, write.parent = write.drafted, parent
-        try:
+        with ExitStack() as on_error:
+            on_error.callback(objects.discard)
             with Unsynced() as unsynced:
                 objects.write(unsynced)
                 unsynced.sync()
             sync_folders(objects.place(), unless_ordered=True)
-        except BaseException:
-            objects.discard()
-            raise
+            on_error.pop_all()
 
     def _reject_all(self, error: KnowledgeError) -> None:
         with self._drafts:
             for write in self._pending:
-                self._settle_as(write, "", copy(error))  # each is raised in a thread of its own
+                # Each is raised in a thread of its own. What another server was handed may be pushed still.
+                self._settle_as(write, "", self._unanswered() if write.is_uncertain else copy(error))
             self._pending = [one for one in self._pending if not one.error]
 
     def _objects(self) -> NewObjects:

@@ -9,7 +9,7 @@ from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import Author, record_retained
 from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED
 from commonplace.domain.cluster.replicas import WriterStatus
-from commonplace.domain.errors import KnowledgeError, UnavailableError
+from commonplace.domain.errors import ConflictError, KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
 from commonplace.store.disk.file_swap import changed_meanwhile, storage_errors
 from commonplace.store.git.bare import BareStore
@@ -87,7 +87,12 @@ class WritableReplicaStore(BareStore):
         return WriterStatus(self._queue.waiting, lease is not None and lease.is_own)
 
     def catch_up(self) -> None:
-        """Fetch what other writers have pushed. Callers at the same time share a fetch."""
+        """Fetch what other writers have pushed. Callers at the same time share a fetch.
+
+        Raises:
+            UnavailableError: the remote cannot be read now.
+            StorageError: the clone cannot be written.
+        """
         self._queue.catch_up()
 
     def apply(self, writes: Sequence[ForwardedWrite]) -> list[WriteResult]:
@@ -96,7 +101,7 @@ class WritableReplicaStore(BareStore):
         Returns:
             A result for each, in order.
         """
-        made = [self._made(write) for write in writes]
+        made = [self._made_on_latest(write) for write in writes]
         for one in made:
             if isinstance(one, PendingWrite):
                 with suppress(KnowledgeError):  # which the write then has
@@ -104,6 +109,17 @@ class WritableReplicaStore(BareStore):
         return [
             WriteResult(one.commit, one.parent, one.error) if isinstance(one, PendingWrite) else one for one in made
         ]
+
+    def _made_on_latest(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
+        """The write. The sender may have fetched what this server has not, so a conflict is one after a fetch only."""
+        made = self._made(write)
+        if isinstance(made, PendingWrite) or not isinstance(made.error, ConflictError):
+            return made
+        try:
+            self._queue.catch_up()
+        except KnowledgeError as error:
+            return WriteResult(error=error)
+        return self._made(write)
 
     def _made(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
         try:

@@ -35,7 +35,7 @@ def _folders(settings: Settings) -> Sequence[Path] | None:
     return None if specs is None else layer_folders(specs)
 
 
-def _opened(context: OpenContext) -> ServiceProvider[Cascade | None]:
+def _open_service(context: OpenContext) -> ServiceProvider[Cascade | None]:
     specs = layer_specs(context.settings)
     layers = None if specs is None else _ServedLayers(context, specs)
     return ServiceProvider(CASCADE_KEY, partial(_unless_restricted, layers))
@@ -187,5 +187,5 @@ CASCADE = ToolsetRegistration(
     takes_stdio=names_layers,
     excludes_others=names_layers,
     folders=_folders,
-    opens=_opened,
+    opens=_open_service,
 )

@@ -23,7 +23,7 @@ def _is_space(settings: Settings) -> bool:
     return alone and os.path.isfile(settings.kb[0] / SPACE_FILE.path)
 
 
-def _opened(context: OpenContext) -> ServiceProvider[SpacePages]:
+def _open_service(context: OpenContext) -> ServiceProvider[SpacePages]:
     spaces = Spaces(context.settings, context.closing)
 
     def pages(services: Services) -> SpacePages:
@@ -45,6 +45,6 @@ PAGES = ToolsetRegistration(
     mcp="commonplace.toolsets.pages.mcp:PAGES",
     web="commonplace.toolsets.pages.web:PAGES_WEB",
     detects=_is_space,
-    opens=_opened,
+    opens=_open_service,
     serve_stdio="commonplace.cn:serve_stdio_space",
 )

@@ -99,10 +99,10 @@ class Spaces:
             if collection.store.stat(SPACE_FILE) is None:
                 return None
             if collection.name not in self._known:
-                self._known[collection.name] = self._opened(collection)
+                self._known[collection.name] = self._open_space(collection)
             return self._known[collection.name]
 
-    def _opened(self, collection: Collection) -> SpacePages:
+    def _open_space(self, collection: Collection) -> SpacePages:
         from commonplace.toolsets.pages.engines.selection import embedded_engine, server_engine
         from commonplace.toolsets.pages.service.pages import SpacePages
         from commonplace.toolsets.pages.service.space_file import SpaceFile

@@ -84,7 +84,7 @@ def _store_refusal(settings: Settings) -> str:
     return ""
 
 
-def _opened(context: OpenContext) -> ServiceProvider[ProjectStore]:
+def _open_service(context: OpenContext) -> ServiceProvider[ProjectStore]:
     settings = context.settings
     store = _LazyProjectStore(_store_folder(context.named, settings), settings.state_dir, adopt=settings.adopt)
     context.closing.callback(store.close)
@@ -111,6 +111,6 @@ PROJECTS = ToolsetRegistration(
     folders=_folders,
     store_folder=_store_folder,
     store_refusal=_store_refusal,
-    opens=_opened,
+    opens=_open_service,
     starts=_start,
 )

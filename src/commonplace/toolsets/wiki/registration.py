@@ -28,7 +28,7 @@ def _folders(settings: Settings) -> Sequence[Path] | None:
     return () if is_remote(settings) else None
 
 
-def _opened(context: OpenContext) -> ServiceProvider[Wiki]:
+def _open_service(context: OpenContext) -> ServiceProvider[Wiki]:
     remote = _remote_wiki(context)
     cache = _WikiCache(context.settings)
 
@@ -88,5 +88,5 @@ WIKI = ToolsetRegistration(
     rest="commonplace.toolsets.wiki.rest.endpoints:WIKI_REST",
     excludes_others=is_remote,
     folders=_folders,
-    opens=_opened,
+    opens=_open_service,
 )

@@ -6,7 +6,7 @@ import io
 import json
 
 from commonplace.domain.errors import ConfigError, ConflictError, KnowledgeError, NotFoundError, UnavailableError
-from commonplace.faces.cli.failures import EXIT_CODES, FINDINGS, INTERRUPTED, report
+from commonplace.faces.cli.failures import EXIT_CODES, FINDINGS, INTERRUPTED, PIPE_CLOSED, report
 from commonplace.faces.cli.output import Output, terminal
 from commonplace.faces.errors import ERROR_MAPPINGS
 
@@ -57,5 +57,5 @@ def test_what_can_be_tried_again_says_so() -> None:
 def test_every_exit_code_of_an_error_is_in_the_help_and_no_other() -> None:
     remote = {7, 8}
     """Of callers with keys and rates, which the command line has none of."""
-    listed = {code for code, _ in EXIT_CODES} - {0, FINDINGS, INTERRUPTED}
+    listed = {code for code, _ in EXIT_CODES} - {0, FINDINGS, INTERRUPTED, PIPE_CLOSED}
     assert listed == {form.exit for form in ERROR_MAPPINGS.values()} - remote

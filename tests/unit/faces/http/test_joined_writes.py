@@ -11,7 +11,7 @@ WAIT = 20.0
 """Seconds."""
 
 
-class _Kept(asyncio.Transport):
+class _Recorded(asyncio.Transport):
     """Keeps each write apart."""
 
     def __init__(self) -> None:
@@ -34,7 +34,7 @@ class _Kept(asyncio.Transport):
 
 async def _written() -> list[list[bytes]]:
     loop = asyncio.get_running_loop()
-    kept = [_Kept() for _ in range(5)]
+    kept = [_Recorded() for _ in range(5)]
     plain, large, closed, aborted, gone = (JoinedWrites(one, loop) for one in kept)
     for piece in (b"head", b"", b"body"):
         plain.write(piece)
@@ -59,7 +59,7 @@ def test_what_is_written_in_one_turn_leaves_in_one_piece() -> None:
 
 def test_what_is_written_keeps_its_order_and_its_bytes_though_the_writer_changes_them_afterwards() -> None:
     async def written() -> bytes:
-        kept = _Kept()
+        kept = _Recorded()
         joined = JoinedWrites(kept, asyncio.get_running_loop())
         buffer = bytearray(b"one ")
         joined.write(buffer)

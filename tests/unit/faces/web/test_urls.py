@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.faces.web.urls import Urls, first_name, heading_anchor, safe_address, with_query
+from commonplace.domain.addresses import address_or_none
+from commonplace.faces.web.urls import Urls, first_name, heading_anchor, with_query
 from commonplace.services.collections import Collections
 
 
@@ -48,7 +49,7 @@ def test_a_view_has_the_path_of_the_page_and_only_the_parameters_that_say_someth
 
 @pytest.mark.parametrize("path", ["../a", "/etc/passwd", "a//b", "a\0b", ".git/config", ""])
 def test_a_path_that_leads_elsewhere_spells_no_address(path: str) -> None:
-    assert safe_address(path) is None or not safe_address(path).path.startswith(("/", ".."))  # type: ignore[union-attr]
+    assert address_or_none(path) is None or not address_or_none(path).path.startswith(("/", ".."))  # type: ignore[union-attr]
 
 
 def test_a_server_without_collections_has_no_first_one() -> None:

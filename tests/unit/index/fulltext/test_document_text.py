@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from commonplace.domain.documents import Document
 from commonplace.domain.query_parser import fold_text
-from commonplace.domain.readable_text import source_bytes
 from commonplace.domain.records import build_record
 from commonplace.index.fulltext.document_text import DocumentText, document_text, text_from_json, text_to_json
 from pages import markdown, page
@@ -27,7 +26,7 @@ def searched(document: Document) -> DocumentText:
 @settings(max_examples=300)
 def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: str) -> None:
     document = page(text)
-    source = source_bytes(document)
+    source = document.source
     found = dict(searched(document).sections)
     for section in document.sections:
         own = source[section.content : section.end].decode()
@@ -41,7 +40,7 @@ def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: st
 @given(st.builds("".join, st.tuples(signs, markdown)))
 def test_a_document_is_searched_by_its_folded_body(text: str) -> None:
     document = page(text)
-    body = source_bytes(document)[document.body_start :].decode()
+    body = document.source[document.body_start :].decode()
     assert searched(document).body.endswith(f"\n{fold_text(body)}")
 
 

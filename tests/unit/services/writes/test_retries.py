@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import ConflictError
+from commonplace.domain.errors import ConflictError, UnavailableError
 from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
 from commonplace.replication import Follower
@@ -57,9 +57,9 @@ def test_what_nobody_has_any_more_is_a_conflict_that_names_the_remotes_revision(
     assert error.value.context["current_revision"] == push_seen
 
 
-def test_a_conflict_stays_if_the_remote_is_away(behind: Collection, tmp_path: Path) -> None:
+def test_nothing_is_called_a_conflict_while_the_remote_cannot_be_read(behind: Collection, tmp_path: Path) -> None:
     (tmp_path / "team.git").rename(tmp_path / "elsewhere.git")
-    with pytest.raises(ConflictError):
+    with pytest.raises(UnavailableError, match="cannot be read"):
         writes.replace(behind, PAGE, b"# Alpha\n\nthird\n", WriteRequest(expected=revision_of(OUTSIDE.encode())))
 
 

@@ -51,6 +51,12 @@ def write(queue: PushQueue, path: str, text: str | None) -> PendingWrite:
         )
 
 
+def run_all(threads: Sequence[threading.Thread]) -> None:
+    for act in (threading.Thread.start, threading.Thread.join):
+        for thread in threads:
+            act(thread)
+
+
 def subjects(work: GitRepo) -> list[str]:
     return work.git("--git-dir", str(remote_of(work)), "log", "--format=%s", "--reverse", "HEAD").splitlines()
 
@@ -245,8 +251,7 @@ def test_a_write_that_was_handed_over_is_confirmed_although_the_remote_cannot_be
         return results
 
     _, queue = handed_over(work, handing)
-    mine = write(queue, "b.md", "# B\n")
-    queue.settle(mine)
+    queue.settle(mine := write(queue, "b.md", "# B\n"))
     (work.path.parent / "away.git").rename(remote_of(work))
     assert mine.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
     assert subjects(work)[-1] == "Write b.md"
@@ -263,8 +268,7 @@ def test_a_draft_sees_a_write_that_was_handed_over_before_its_commit_is_fetched(
         return take(owner, writes)
 
     owner, queue = handed_over(work, handing)
-    first = write(queue, "a.md", "# One\nfirst\n")
-    queue.settle(first)
+    queue.settle(first := write(queue, "a.md", "# One\nfirst\n"))
     assert queue.clone.tip() == first.commit
     queue.settle(late[0])
     assert late[0].before["a.md"] == first.changed["a.md"].id  # type: ignore[union-attr]
@@ -285,8 +289,7 @@ def test_a_draft_on_top_of_a_refused_write_is_refused_and_one_of_another_page_go
     queue.settle(waiting[1])
     with pytest.raises(ConflictError):
         queue.settle(waiting[0])
-    following = write(queue, "a.md", "# Theirs and mine\n")
-    queue.settle(following)
+    queue.settle(write(queue, "a.md", "# Theirs and mine\n"))
     assert text_at(work, "a.md") == "# Theirs and mine"
     assert subjects(work)[1:] == ["Write first.md", "Outside", "Write b.md", "Write a.md"]
 
@@ -299,24 +302,44 @@ def test_a_server_that_does_not_answer_costs_no_write_and_makes_none_twice(work:
         raise ConnectionError
 
     _, queue = handed_over(work, handing)
-    mine = write(queue, "b.md", "# B\n")
-    queue.settle(mine)
+    queue.settle(mine := write(queue, "b.md", "# B\n"))
     assert subjects(work)[1:] == ["Write first.md", "Write b.md"]
     assert queue.clone.tip() == mine.commit == work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")
 
 
-def test_the_outcome_is_unknown_if_a_server_did_not_answer_and_the_page_has_changed_since(work: GitRepo) -> None:
+def test_a_write_that_an_unanswering_server_has_pushed_is_confirmed_with_its_own_commit(work: GitRepo) -> None:
+    taken: list[WriteResult] = []
+
     def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
-        owner.settle(write(owner, "c.md", "# C\n"))  # so that the commit is another one
-        take(owner, writes)
-        owner.settle(write(owner, "b.md", "# Another\n"))
+        owner.settle(write(owner, "before.md", "# Before\n"))  # so that the commit is another one
+        taken.extend(take(owner, writes))
+        owner.settle(write(owner, "after.md", "# After\n"))
         raise ConnectionError
 
     _, queue = handed_over(work, handing)
-    with pytest.raises(GitError, match="is unknown") as error:
+    queue.settle(mine := write(queue, "b.md", "# B\n"))
+    assert subjects(work)[1:] == ["Write first.md", "Write before.md", "Write b.md", "Write after.md"]
+    assert [(one.commit, one.parent) for one in taken] == [(mine.commit, mine.parent)]
+
+
+@pytest.mark.parametrize("is_away", [True, False], ids=["the remote does not answer either", "the page has changed"])
+def test_the_outcome_is_unknown_if_a_server_did_not_answer_and(work: GitRepo, is_away: bool) -> None:
+    def handing(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
+        owner.settle(write(owner, "c.md", "# C\n"))  # so that the commit is another one
+        take(owner, writes)
+        if is_away:
+            remote_of(work).rename(away)
+        else:
+            owner.settle(write(owner, "b.md", "# Another\n"))
+        raise ConnectionError
+
+    away = work.path.parent / "away.git"
+    _, queue = handed_over(work, handing)
+    with pytest.raises(GitError, match="is unknown"):
         queue.settle(write(queue, "b.md", "# B\n"))
-    assert error.value.kind == "unknown"
-    assert text_at(work, "b.md") == "# Another"
+    if is_away:
+        away.rename(remote_of(work))
+    assert text_at(work, "b.md") == ("# B" if is_away else "# Another")
 
 
 def test_a_write_is_confirmed_if_a_server_did_not_answer_and_the_history_has_its_commit(work: GitRepo) -> None:
@@ -326,8 +349,7 @@ def test_a_write_is_confirmed_if_a_server_did_not_answer_and_the_history_has_its
         raise ConnectionError
 
     _, queue = handed_over(work, handing)
-    made = write(queue, "b.md", "# B\n")
-    queue.settle(made)
+    queue.settle(made := write(queue, "b.md", "# B\n"))
     assert text_at(work, "b.md") == "# Another"
     assert work.git("--git-dir", str(remote_of(work)), "show", f"{made.commit}:b.md") == "# B"
 
@@ -356,13 +378,9 @@ def test_callers_at_the_same_time_share_a_fetch(work: GitRepo) -> None:
     told: list[str] = []
     queue = queue_of(work, pushed=lambda: told.append(queue.clone.tip()))
     outside = pushed(work, "d.md", "# D\n")
-    threads = [threading.Thread(target=queue.catch_up) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_all([threading.Thread(target=queue.catch_up) for _ in range(12)])
     assert set(told) == {outside}
-    assert len(told) < len(threads)
+    assert len(told) < 12
 
 
 def test_many_writers_on_two_clones_lose_nothing(work: GitRepo) -> None:
@@ -377,11 +395,6 @@ def test_many_writers_on_two_clones_lose_nothing(work: GitRepo) -> None:
             except UnavailableError as error:
                 errors.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    run_all([threading.Thread(target=run, args=(number,)) for number in range(6)])
     assert not errors
-    wanted = {f"Write {number}-{step}.md" for number in range(6) for step in range(3)}
-    assert sorted(subjects(work)[1:]) == sorted(wanted)
+    assert sorted(subjects(work)[1:]) == sorted(f"Write {number}-{step}.md" for number in range(6) for step in range(3))

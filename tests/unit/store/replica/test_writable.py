@@ -97,6 +97,22 @@ def test_writes_that_are_handed_over_keep_their_people_and_come_back_with_their_
     assert store.read(B) == b"# B\n"
 
 
+def test_a_handed_write_on_top_of_what_this_server_has_not_fetched_is_made(work: GitRepo) -> None:
+    store = store_of(work)
+    work.commit("Outside", **{"a.md": "# Two\n"})
+    work.git("push", "--quiet", "origin", "HEAD")
+    (result,) = store.apply([handed("a.md", b"# Three\n", revision_of(b"# Two\n"))])
+    assert result.error is None
+    assert store.read(A) == b"# Three\n"
+
+
+def test_a_handed_write_is_not_called_a_conflict_while_the_remote_cannot_be_read(work: GitRepo) -> None:
+    store = store_of(work)
+    remote_of(work).rename(work.path.parent / "away.git")
+    (result,) = store.apply([handed("a.md", b"# Three\n", revision_of(b"# Two\n"))])
+    assert isinstance(result.error, UnavailableError)
+
+
 def test_a_handed_write_whose_file_is_another_is_a_conflict_and_one_that_is_there_is_done(work: GitRepo) -> None:
     store = store_of(work)
     stale, again, gone = store.apply(

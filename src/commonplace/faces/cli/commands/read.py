@@ -166,7 +166,7 @@ def _show_outline(session: Session, collection: Collection, document: Document, 
 
 def _headings(document: Document) -> Iterator[tuple[Section, int]]:
     """Each heading and the number of its line, from one pass over the bytes."""
-    raw = document.raw if document.decodable else document.text.encode()
+    raw = document.encoded
     line, at = 1, 0
     for section in document.sections:
         line += raw.count(b"\n", at, section.start)

@@ -122,7 +122,7 @@ class Finder:
             StorageError: it cannot be read.
         """
         document = choice.collection.index.document(choice.address)
-        raw = document.raw if document.decodable else document.text.encode()
+        raw = document.encoded
         section = _section(document, choice.ordinal)
         start = section.start if section.level else 0 if not text.strip() else document.sections[0].start
         span = raw[start : start + MAX_SCANNED_BYTES].decode("utf-8", "replace")

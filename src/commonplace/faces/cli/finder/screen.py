@@ -84,7 +84,7 @@ class _Screen:
 
         def start() -> None:
             follow = self._application.create_background_task(self._selection.follow(self._changed))
-            follow.add_done_callback(self._ended)
+            follow.add_done_callback(self._end_with_error)
 
         return self._application.run(pre_run=start)
 
@@ -98,7 +98,7 @@ class _Screen:
         self.scrolled = 0
         self._selection.move(steps)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _end_with_error(self, task: asyncio.Task[None]) -> None:
         """End with an error of the program, which nobody else waits for."""
         error = None if task.cancelled() else task.exception()
         if error and self._application.is_running:

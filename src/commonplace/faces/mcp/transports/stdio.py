@@ -258,15 +258,15 @@ async def write_bytes(descriptor: int, content: bytes) -> None:
         BrokenPipeError: nobody reads any more.
     """
     left = memoryview(content)
-    left = left[_written(descriptor, left) :]
+    left = left[_write_some(descriptor, left) :]
     # What was begun is ended, or what comes next would stand in the middle of it.
     with anyio.CancelScope(shield=True) if left else nullcontext():
         while left:
             await _until_writable(descriptor)
-            left = left[_written(descriptor, left) :]
+            left = left[_write_some(descriptor, left) :]
 
 
-def _written(descriptor: int, content: memoryview) -> int:
+def _write_some(descriptor: int, content: memoryview) -> int:
     """Bytes that could be written without waiting."""
     # Only for as long as it takes: whoever shares a terminal or pipe with this process expects that writing waits.
     os.set_blocking(descriptor, False)

@@ -30,7 +30,7 @@ _TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 def language_and_direction(document: Document) -> tuple[str, str]:
     """The BCP 47 tag (front matter's `lang` or `language`, else a guess) and `ltr` or `rtl`."""
-    raw = document.raw if document.decodable else document.text.encode()
+    raw = document.encoded
     body = raw[document.body_start :][: 4 * SAMPLE_CHARS].decode("utf-8", "ignore")[:SAMPLE_CHARS]
     values = document.frontmatter.values
     given = values.get("lang") or values.get("language")

@@ -74,7 +74,7 @@ class Renderer:
         return sanitized(self._html(other, (0, len(raw)), with_anchors=False), self.rebase(document.address))
 
     def _html(self, document: Document, span: tuple[int, int] | None, *, with_anchors: bool) -> str:
-        raw = document.raw if document.decodable else document.text.encode()
+        raw = document.encoded
         start, end = span or (document.body_start, len(raw))
         source = raw[start:end]
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:

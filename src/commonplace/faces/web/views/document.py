@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from commonplace.domain.addresses import address_or_none
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
@@ -15,7 +16,7 @@ from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, r
 from commonplace.faces.web.markup.language import language_and_direction
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import breadcrumbs, page
-from commonplace.faces.web.urls import possible_addresses, safe_address
+from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.withheld import gives_file, spans_of, visible
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import revision_at
@@ -130,7 +131,7 @@ def _old(request: PageRequest, found: FoundDocument, at: str) -> PageResponse:
 
 def _version(request: PageRequest, collection: Collection, path: str, at: str, *, exists: bool) -> PageResponse:
     """A document as it was at a moment, in any form that `read` takes."""
-    address = safe_address(path)
+    address = address_or_none(path)
     if address is None:
         raise NotFoundError("There is no such page.", kind="document")
     moment = at if is_moment(collection, at) else ""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.media import SHOWN_TYPES, suffix_of
 from commonplace.faces.web.pages import page
-from commonplace.faces.web.urls import safe_address
 from commonplace.faces.web.withheld import gives_file
 from commonplace.services.collections import Collection
 from commonplace.services.past import moment_of
@@ -25,7 +24,7 @@ SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 def file(request: PageRequest) -> PageResponse:
     """The bytes of a file, now or then. A browser shows images, sound, video and PDF, and downloads the rest."""
     collection, path = request.located()
-    address = safe_address(path)
+    address = address_or_none(path)
     if address is None:
         raise NotFoundError("There is no such file.", kind="file")
     found = document_at_path(collection, address.path) if address.is_document else None

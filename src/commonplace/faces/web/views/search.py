@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
 from commonplace.domain.query_parser import fold_text, parse_query
+from commonplace.domain.words.scripts import fold_accents
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import page
@@ -285,7 +285,7 @@ def marker(words: str) -> Callable[[str], Markup]:
 
 
 def _is_wanted(word: str, wanted: set[str]) -> bool:
-    forms = {_folded(word)} if word.isascii() else {_folded(word), _folded(fold_text(word))}
+    forms = {fold_accents(word)} if word.isascii() else {fold_accents(word), fold_accents(fold_text(word))}
     return any(form in wanted or _begins(form, wanted) for form in forms)
 
 
@@ -294,9 +294,4 @@ def _begins(word: str, wanted: set[str]) -> bool:
 
 
 def _folded_words(text: str) -> list[str]:
-    return [_folded(word) for word in _WORD.findall(text)]
-
-
-def _folded(word: str) -> str:
-    apart = unicodedata.normalize("NFKD", word)
-    return unicodedata.normalize("NFC", "".join(c for c in apart if not unicodedata.combining(c))).casefold()
+    return [fold_accents(word) for word in _WORD.findall(text)]

@@ -9,7 +9,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.cluster.shared_index import IndexDifferences
 from commonplace.index.shared.opensearch.connection import BULK_SECONDS, Connection
-from commonplace.index.shared.opensearch.documents import address_of_section, record_from_json
+from commonplace.index.shared.opensearch.documents import address_of_section, shown_record
 
 BATCH = 2000
 """Documents of one answer."""
@@ -27,7 +27,7 @@ def compare(connection: Connection, index: str, expected: Mapping[Address, Revis
     surplus: set[Address] = set()
     wanted = dict(expected)
     for key, source in _pages(connection, index):
-        address = record_from_json(source["shown"]).address
+        address = shown_record(source["shown"]).address
         revision = wanted.pop(address, None)
         sections = counts.pop(key, 0)
         if revision is None:

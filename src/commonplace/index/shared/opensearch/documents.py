@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.cluster.shared_index import SharedPage
-from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze, accented_words
+from commonplace.domain.record_json import fields_from_json, record_to_json
 from commonplace.domain.records import day_number
 from commonplace.domain.words.grams import grams
 from commonplace.index.catalogue.outlines import Outline
@@ -38,7 +38,7 @@ def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dic
     return {
         "page": page_key(record.address.path),
         "path": storable(record.address.path),
-        "shown": json.dumps(record_to_json(record)),
+        "shown": stored_record(record),
         "revision": record.revision,
         "first": Outline.of(page.document.sections).first_with_text(),
         "ordinals": [ordinal for ordinal, _ in text.sections],
@@ -98,50 +98,15 @@ def address_of_section(stored: str) -> Address:
     return Address(json.loads(stored)[3])
 
 
-def record_to_json(record: Record) -> dict[str, Any]:
-    """A record in JSON."""
-    return {
-        "path": record.address.path,
-        "id": record.id,
-        "title": record.title,
-        "type": record.type,
-        "tags": list(record.tags),
-        "aliases": list(record.aliases),
-        "description": record.description,
-        "date": record.date,
-        "created": record.created,
-        "updated": record.updated,
-        "words": record.words,
-        "size": record.size,
-        "revision": record.revision,
-        "frontmatter": record.frontmatter,
-        "findings": [(f.rule, f.severity.value, f.message, f.field, f.line) for f in record.findings],
-    }
+def stored_record(record: Record) -> str:
+    """What a hit shows of a page, as JSON."""
+    return json.dumps({"path": record.address.path, **record_to_json(record)})
 
 
-def record_from_json(stored: str) -> Record:
-    """Parse the result of `record_to_json`."""
-    values: Mapping[str, Any] = json.loads(stored)
-    findings: Sequence[tuple[str, str, str, str, int]] = values["findings"]
-    return Record(
-        address=Address(values["path"]),
-        id=values["id"],
-        title=values["title"],
-        type=values["type"],
-        tags=tuple(values["tags"]),
-        aliases=tuple(values["aliases"]),
-        description=values["description"],
-        date=values["date"],
-        created=values["created"],
-        updated=values["updated"],
-        words=values["words"],
-        size=values["size"],
-        revision=values["revision"],
-        frontmatter=values["frontmatter"],
-        findings=tuple(
-            Finding(rule, Severity(severity), said, key, line) for rule, severity, said, key, line in findings
-        ),
-    )
+def shown_record(stored: str) -> Record:
+    """Parse the result of `stored_record`."""
+    values: dict[str, Any] = json.loads(stored)
+    return Record(address=Address(values.pop("path")), **fields_from_json(values))
 
 
 def _tokens(words: Sequence[str]) -> str:

@@ -59,7 +59,7 @@ class StdioGraph:
 
     def _call(self, tool: str, arguments: Mapping[str, Json]) -> Json:
         try:
-            server = self._server or self._started()
+            server = self._server or self._start()
             try:
                 result = server.request("tools/call", {"name": tool, "arguments": arguments}, self._seconds)
                 return _content(_mapping(result))
@@ -83,7 +83,7 @@ class StdioGraph:
         offered = ", ".join(map(outside_line, names[:MAX_SHOWN_TOOLS])) or "none"
         return UnavailableError(f"it offers no such tool, but {offered}", kind=BROKEN)
 
-    def _started(self) -> ServerProcess:
+    def _start(self) -> ServerProcess:
         self._server = server = ServerProcess(self._command)
         client: dict[str, Json] = {"name": "commonplace", "version": __version__}
         hello: dict[str, Json] = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,8 @@ from commonplace.services.collections import Collection
 from commonplace.toolsets.cascade.rules.concepts import concept_address, read_concept
 from commonplace.toolsets.cascade.rules.merge import without_trailing_blanks
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection
+
+log = logging.getLogger(__name__)
 
 MAX_COMMITS = 1000
 """Commits of one document that are read; sections that are older have no date."""
@@ -51,7 +54,8 @@ class SectionDates:
         history = collection.store.history
         try:
             commit = history.head()
-        except (GitError, StorageError):
+        except (GitError, StorageError) as error:
+            log.warning("The sections of %s get no dates: %s", identifier, error)
             return {}
         if not commit:
             return {}
@@ -87,7 +91,8 @@ def _last_changes(history: History, address: Address, undated: tuple[_Lines, ...
             newer = commit
             if not left:
                 return found
-    except (GitError, StorageError):
+    except (GitError, StorageError) as error:
+        log.warning("Some sections of %s get no dates: %s", address.path, error)
         return found
     if newer is not None and len(commits) < MAX_COMMITS:
         found |= dict.fromkeys(left, iso_timestamp(newer.when))

@@ -52,7 +52,7 @@ def withheld(request: PageRequest, collection: Collection, document: Document) -
     layer = _layer_of(cascade, collection) if cascade else None
     if cascade is None or identifier is None or layer is None:
         return ()
-    source = document.raw if document.decodable else document.text.encode()
+    source = document.encoded
     if collection.is_past:
         return ((0, len(source)),)
     keys = _suppressed(cascade, identifier, layer)

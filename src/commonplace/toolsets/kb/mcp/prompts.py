@@ -81,8 +81,7 @@ def complete_entry(call: Call, typed: str, others: Mapping[str, str]) -> Sequenc
 
 def complete_base(call: Call, typed: str, _: Mapping[str, str]) -> Sequence[str]:
     """Names of bases that begin with what is typed."""
-    names = [collection.name for collection in call.services.collections]
-    return [name for name in names if name.casefold().startswith(typed.casefold())]
+    return listing.collection_names(call.services.collections, typed)
 
 
 def complete_topic(call: Call, typed: str, _: Mapping[str, str]) -> Sequence[str]:

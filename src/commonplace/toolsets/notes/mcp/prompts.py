@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services import quality
+from commonplace.services.listing import collection_names
 from commonplace.toolsets.notes.mcp.changes import changes
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges, NotesSearch
 from commonplace.toolsets.notes.mcp.queries import search
@@ -58,8 +59,7 @@ def answer_with_sources(call: Call, arguments: Mapping[str, str]) -> str:
 
 def complete_folder(call: Call, typed: str, _: Mapping[str, str]) -> Sequence[str]:
     """Names of the served folders that begin with what is typed."""
-    names = [collection.name for collection in call.services.collections]
-    return [name for name in names if name.casefold().startswith(typed.casefold())]
+    return collection_names(call.services.collections, typed)
 
 
 def complete_path_folder(call: Call, typed: str, _: Mapping[str, str]) -> Sequence[str]:

@@ -199,7 +199,7 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
         return False
     document = read_document(address, raw)
     part = _part(document, arguments.section or fragment) if arguments.section or fragment else None
-    source = _source(document)
+    source = document.encoded
     text = source[part.start : part.end] if part else source
     first = source.count(b"\n", 0, part.start) + 1 if part else 1
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
@@ -242,7 +242,7 @@ def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: Bounded
     elif name:
         _show_part(call, page, document, _part(document, name), answer)
     else:
-        _show_part(call, page, document, _Part(0, len(_source(document)), ""), answer)
+        _show_part(call, page, document, _Part(0, len(document.encoded), ""), answer)
     _remember_revision(call, page, document)
 
 
@@ -261,7 +261,7 @@ def _part(document: Document, name: str) -> _Part:
 
 
 def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, answer: BoundedAnswer) -> None:
-    source = _source(document)
+    source = document.encoded
     text = source[part.start : part.end].decode("utf-8", "replace").removeprefix("\ufeff")
     head = _head(call, page, document, part.name)
     if len(head) + 1 + len(text) <= answer.room:
@@ -286,7 +286,7 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
 
 def _add_outline(document: Document, sections: Sequence[Section], answer: BoundedAnswer) -> None:
     """The headings, as deep as half of the room allows, each with its lines and the tokens below it."""
-    source = _source(document)
+    source = document.encoded
     room = int(MAX_OUTLINE_SHARE * answer.room)
     lines: list[str] = []
     for depth in sorted({one.level for one in sections}):
@@ -323,7 +323,7 @@ def _add_text(text: str, first: int, answer: BoundedAnswer) -> int:
 
 
 def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
-    every = _source(document).decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
+    every = document.encoded.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     count = len(every) - (not every[-1])
     first, last = _range(lines, count)
     answer.add(_head(call, page, document, f"lines {first}-{last} of {count}"))
@@ -331,7 +331,7 @@ def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, ans
     answer.reserve(answer.following("read", page=path, lines="999999-999999"))
     reached = _add_text("\n".join(every[first - 1 : last]), first, answer)
     answer.release()
-    source = _source(document)
+    source = document.encoded
     if reached >= first:
         _remember(call, page, document, _line_end(source, first - 1), _line_end(source, reached))
     if reached < last:
@@ -368,7 +368,7 @@ def _remember(call: Call, page: FoundPage, document: Document, start: int, end: 
     if call.session is None:
         return
     revision, name = revision_of(document.raw), page.record.address.path
-    span = start, end, len(_source(document))
+    span = start, end, len(document.encoded)
     call.session.show_part(page.collection.name, name, revision, document.raw, span)
 
 
@@ -380,10 +380,6 @@ def _remember_revision(call: Call, page: FoundPage, document: Document) -> None:
     known = call.session.seen(scope, name)
     if known is None or known.revision != revision:
         call.session.receive_unseen(scope, name, revision)
-
-
-def _source(document: Document) -> bytes:
-    return document.raw if document.decodable else document.text.encode()
 
 
 def _line_end(source: bytes, line: int) -> int:

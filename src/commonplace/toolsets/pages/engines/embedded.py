@@ -217,10 +217,10 @@ class EmbeddedEngine:
             return self._table
         with self._refreshing:
             if self._table.generation != generation:
-                self._table = self._refreshed(generation)
+                self._table = self._refresh(generation)
             return self._table
 
-    def _refreshed(self, generation: int) -> PageTable:
+    def _refresh(self, generation: int) -> PageTable:
         known = self._table
         revisions = self._index.revisions()
         changed = [address for address, revision in revisions.items() if known.revisions.get(address) != revision]

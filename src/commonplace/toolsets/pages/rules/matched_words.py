@@ -79,7 +79,7 @@ class QueryWords:
             spans += _begun(self.last, text)
         if not spans:
             spans = [span for word in self.words for span in _near(word, text, prefix=word == self.last)]
-        return spans or [span for word in self.words for span in _halves(word, text)]
+        return spans or [span for word in self.words for span in _compound_spans(word, text)]
 
 
 @lru_cache(maxsize=16_384)
@@ -184,7 +184,7 @@ def _tolerated(word: str) -> int:
     return (len(word) >= ONE_TYPO) + (len(word) >= TWO_TYPOS)
 
 
-def _halves(word: str, text: str) -> list[Occurrence]:
+def _compound_spans(word: str, text: str) -> list[Occurrence]:
     """A word that a text writes as two, as `data base`."""
     if not ONE_TYPO <= len(word) <= MAX_WORD_CHARS:
         return []

@@ -142,11 +142,11 @@ class Origin:
             self._tree.writer.repair()
             files, message = self._tree.commit_all()
         told(1, STEPS)
-        error = self._exchanged(until, lambda: told(2, STEPS)) if self._configured else "No remote configured"
+        error = self._exchange(until, lambda: told(2, STEPS)) if self._configured else "No remote configured"
         told(STEPS, STEPS)
         return SyncOutcome(files=files, message=message, pushed=not error, error=error)
 
-    def _exchanged(self, until: float, fetched: Callable[[], None]) -> str:
+    def _exchange(self, until: float, fetched: Callable[[], None]) -> str:
         """Integrate the remote's commits and push; returns why the remote lacks commits, "" if it has all."""
         if not self._network.acquire(timeout=_left(until)):
             return "an earlier request to the remote is still running"

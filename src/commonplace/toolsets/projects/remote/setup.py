@@ -95,7 +95,7 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
     adopted = require_store(path, who, adopt=adopt)
     made = _made(path)
     root = path.resolve()
-    store, repository = _opened(root, state_dir)
+    store, repository = _open_store(root, state_dir)
     for repair in store.recover():
         log.warning("%s: %s", store.name, repair)
     git = GitWriter(repository)
@@ -125,7 +125,7 @@ def _refuse_inside(path: Path) -> None:
         )
 
 
-def _opened(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
+def _open_store(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
     """The store and its own repository, never one above it."""
     found = find_repository(root)
     if found is None or found.work_tree != root:

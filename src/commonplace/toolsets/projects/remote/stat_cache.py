@@ -83,12 +83,12 @@ class StatCache:
             self._take_notice()
             known = self._folders.get(identity)
             if known is None or self._clock() >= known.until:
-                return self._swept(identity, folder, watchable)
+                return self._sweep(identity, folder, watchable)
             names = self._changed.get(known.watch, set[str]()) | known.doubtful
             if names:
-                before, known = known, _refreshed(known, folder, names)
+                before, known = known, _refresh_folder(known, folder, names)
                 if known.doubtful - before.doubtful:  # another hard link to a file of this folder
-                    return self._swept(identity, folder, watchable)
+                    return self._sweep(identity, folder, watchable)
                 self._folders[identity] = known
                 self._changed.pop(known.watch, None)
             self._folders.move_to_end(identity)
@@ -118,7 +118,7 @@ class StatCache:
             if self._inotify:
                 self._inotify.unwatch(known.watch)
 
-    def _swept(self, identity: tuple[int, int], folder: int, watchable: Callable[[], bool]) -> Mapping[str, FileStat]:
+    def _sweep(self, identity: tuple[int, int], folder: int, watchable: Callable[[], bool]) -> Mapping[str, FileStat]:
         """Read everything. The watch is added first, so that no change is missed."""
         self._forget(identity)
         until = self._clock() + MAX_AGE_SECONDS
@@ -160,7 +160,7 @@ def _everything(folder: int) -> _FolderStats:
     return found
 
 
-def _refreshed(known: _CachedFolder, folder: int, names: Collection[str]) -> _CachedFolder:
+def _refresh_folder(known: _CachedFolder, folder: int, names: Collection[str]) -> _CachedFolder:
     """The folder with updated metadata of some names."""
     found = _FolderStats(dict(known.facts), set(known.doubtful))
     for name in filter(_is_document, names):

@@ -51,7 +51,7 @@ class Chapter:
 def read_chapters(document: Document) -> list[Chapter]:
     """All chapters in order."""
     sections = [section for section in document.sections if TOP_LEVEL <= section.level <= LAST_LEVEL]
-    source = _source(document)
+    source = document.encoded
     ends = [*(section.start for section in sections), len(source)][1:]
     found: list[Chapter] = []
     for index, (section, end) in enumerate(zip(sections, ends, strict=True)):
@@ -63,7 +63,7 @@ def read_chapters(document: Document) -> list[Chapter]:
 
 def introduction_of(document: Document) -> str:
     """The text before the first chapter, without an initial heading of level 1."""
-    source = _source(document)
+    source = document.encoded
     first = next((s for s in document.sections if TOP_LEVEL <= s.level <= LAST_LEVEL), None)
     start, end = document.body_start, first.start if first else len(source)
     title = next((s for s in document.sections if s.level == 1), None)
@@ -316,11 +316,6 @@ def _without_own_heading(titles: Collection[str], text: str) -> str:
     first, _, rest = lines.partition("\n")
     marked = re.match(r"#{2,4}[ \t]+(.+)", first)
     return rest if marked and marked[1].strip() in titles else lines
-
-
-def _source(document: Document) -> bytes:
-    """The bytes that the document's offsets refer to."""
-    return document.raw if document.decodable else document.text.encode()
 
 
 def _text(raw: bytes) -> str:

@@ -77,7 +77,7 @@ def task_bytes(title: str, content: str, now: str) -> bytes:
 def read_task(address: Address, raw: bytes) -> Task:
     """Parse a task. Without a heading, its first paragraph or file name is the title."""
     document = read_document(address, raw)
-    source = document.raw if document.decodable else document.text.encode()
+    source = document.encoded
     body = source[document.body_start :]
     heading = next((section for section in document.sections if section.level), None)
     if heading and not source[document.body_start : heading.start].strip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,6 +16,8 @@ from commonplace.toolsets.projects.rules.registry import PROJECTS_KEY
 from commonplace.toolsets.projects.service.instructions import INSTRUCTIONS_FILE
 from commonplace.toolsets.projects.service.knowledge import KNOWLEDGE
 from commonplace.toolsets.projects.service.project_store import ProjectStore
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,8 @@ def list_projects(projects: ProjectStore) -> list[Project]:
         try:
             main = projects.store.stat(parse_address(f"{PROJECTS_KEY}/{folder}/{INSTRUCTIONS_FILE}"))
             stats = list(projects.folders.documents(f"{PROJECTS_KEY}/{folder}/{KNOWLEDGE}").values())
-        except (InvalidInputError, StorageError):
+        except (InvalidInputError, StorageError) as error:
+            log.warning("The folder of project %s is not listed: %s", project_id, error)
             main, stats = None, []
         newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
         updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""

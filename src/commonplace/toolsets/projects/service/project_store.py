@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author
-from commonplace.domain.document_reader import read_document
-from commonplace.domain.documents import Document
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
 from commonplace.toolsets.projects.rules.file_names import folder_slug
@@ -165,16 +163,6 @@ class ProjectStore:
             if found is not None:
                 return found
         return EMPTY_REGISTRY
-
-
-def read_document_text(read: Callable[[Address], bytes], path: str) -> Document:
-    """Returns the document at a path.
-
-    Raises:
-        NotFoundError: no such file.
-    """
-    address = parse_address(path)
-    return read_document(address, read(address))
 
 
 def _path(project_id: str, folder: str) -> str:

@@ -197,12 +197,12 @@ def list_attachments(request: RestRequest) -> RestResponse:
 def upload_attachment(request: RestRequest) -> RestResponse:
     """Add a file to a page."""
     body = _body(request, models.Upload)
-    return _uploaded(request, body.filename, _decoded(body.content), body.commit_message)
+    return _upload(request, body.filename, _decoded(body.content), body.commit_message)
 
 
 def put_attachment(request: RestRequest) -> RestResponse:
     """Add a file to a page as bytes, or replace the one that `If-Match` names."""
-    return _uploaded(request, request.filename, request.content)
+    return _upload(request, request.filename, request.content)
 
 
 def download_attachment(request: RestRequest) -> RestResponse:
@@ -240,7 +240,7 @@ def _saved(saved: wiki.SavedNote) -> RestResponse:
     return RestResponse(value, 201 if saved.created else 200, (("etag", f'"{saved.revision}"'),))
 
 
-def _uploaded(request: RestRequest, filename: str, content: bytes, message: str | None = None) -> RestResponse:
+def _upload(request: RestRequest, filename: str, content: bytes, message: str | None = None) -> RestResponse:
     path, one = request.services.of(WIKI_KEY).attachments.upload(
         request.path,
         filename,

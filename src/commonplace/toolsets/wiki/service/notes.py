@@ -129,7 +129,7 @@ class LocalNotes:
             return self._repeated(address, raw, conditions)
         demand = _Demand(revision, conditions)
         try:
-            return self._saved(
+            return self._save(
                 address, lambda intent: writes.replace(self._collection, address, raw, intent), demand, message
             )
         except (ConflictError, PreconditionError):
@@ -155,7 +155,7 @@ class LocalNotes:
         _encoded(new)
         demand = _Demand(revision, conditions)
         try:
-            return self._saved(
+            return self._save(
                 address,
                 lambda intent: writes.replace_once(self._collection, address, old, new, intent, occurrence=occurrence),
                 demand,
@@ -171,7 +171,7 @@ class LocalNotes:
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
         """Delete a note; returns its stored path."""
         address = note_lookup.require_note(self._collection, path)
-        self._written(
+        self._write(
             address,
             lambda intent: writes.delete(self._collection, address, intent),
             _Demand(revision, conditions),
@@ -189,7 +189,7 @@ class LocalNotes:
             files = {one: Address(f"{new_address.id}/{one.name}") for one in attached}
             return writes.rename(self._collection, address, new_address, intent, files)
 
-        written = self._written(address, move, _Demand("", conditions), message)
+        written = self._write(address, move, _Demand("", conditions), message)
         return RenamedNote(
             address.id, new_address.id, self._revision(written), tuple(other.id for other in written.links.updated)
         )
@@ -248,11 +248,11 @@ class LocalNotes:
     def _new_address(self, path: str) -> Address:
         return note_lookup.page_address(path if self._options.retain_case else path.lower())
 
-    def _saved(
+    def _save(
         self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
     ) -> SavedNote:
         try:
-            written = self._written(address, write, demand, message)
+            written = self._write(address, write, demand, message)
         except NotFoundError as error:
             raise note_lookup.conflict(address.id, "") from error
         return self._answer(address, self._revision(written), unchanged=written.unchanged)
@@ -261,7 +261,7 @@ class LocalNotes:
         name = note_lookup.name_at(self._collection, address)
         return SavedNote(address.id, revision, name, created=created, unchanged=unchanged)
 
-    def _written(
+    def _write(
         self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
     ) -> WriteReceipt:
         """What a write did that is made only while the note is as the writer demands.

@@ -11,8 +11,8 @@ from commonplace.index.shared.opensearch.documents import (
     MAX_SORTED_CHARS,
     address_of_section,
     page_document,
-    record_from_json,
     section_documents,
+    shown_record,
     shown_section,
     text_of,
 )
@@ -48,7 +48,7 @@ def document(one: SharedPage) -> dict[str, Any]:
 def test_a_record_is_read_back_as_it_was() -> None:
     for text in (TEXT, "", "---\ntags: [a\n---\n# Broken\n"):
         one = page("notes/a.md", text)
-        assert record_from_json(document(one)["shown"]) == one.record
+        assert shown_record(document(one)["shown"]) == one.record
 
 
 def test_only_mapped_fields_are_written() -> None:

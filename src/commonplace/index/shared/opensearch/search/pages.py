@@ -10,7 +10,7 @@ from commonplace.domain.query import Record
 from commonplace.index.fulltext.ranking import SECTIONS_SEEN
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 from commonplace.index.shared.opensearch.connection import Answer
-from commonplace.index.shared.opensearch.documents import record_from_json
+from commonplace.index.shared.opensearch.documents import shown_record
 from commonplace.index.shared.opensearch.layout import MAX_WINDOW
 from commonplace.index.shared.opensearch.search.query_dsl import section_query
 from commonplace.index.shared.opensearch.search.requests import Search
@@ -65,7 +65,7 @@ def found_pages(answer: Answer) -> ClusterPages:
         ClusterPage(
             hit["_source"]["page"],
             float(hit["_score"] or 0.0),
-            record_from_json(hit["_source"]["shown"]),
+            shown_record(hit["_source"]["shown"]),
             hit["_source"]["first"],
         )
         for hit in answer["hits"]["hits"]

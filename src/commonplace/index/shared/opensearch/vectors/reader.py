@@ -56,7 +56,7 @@ class ClusterVectors:
     def nearest(self, base: SharedBase, question: QuestionVector, filter_: Filter, limit: int) -> NearestPages:
         """The pages within a filter that are most similar to a query."""
         meaning = self._meaning(base, question)
-        found = meaning.nearest(self._asked(meaning.searches(filter_, limit)))
+        found = meaning.nearest(self._msearch(meaning.searches(filter_, limit)))
         return NearestPages(tuple(found.pages.values()), found.ordinary)
 
     def of(self, base: SharedBase, question: QuestionVector, paths: Sequence[str]) -> Mapping[str, NearDocument]:
@@ -65,13 +65,13 @@ class ClusterVectors:
             return {}
         meaning = self._meaning(base, question)
         by_key = {page_key(path): path for path in paths}
-        (answer,) = self._asked([meaning.of(list(by_key))])
+        (answer,) = self._msearch([meaning.of(list(by_key))])
         return {by_key[key]: near for key, near in meaning.similarities(answer).items()}
 
     def nearest_chunks(self, base: SharedBase, question: QuestionVector, count: int, each: int) -> Sequence[ChunkHit]:
         """The most similar chunks, at most `each` of a page."""
         meaning = self._meaning(base, question)
-        (answer,) = self._asked([meaning.chunks(count * each)])
+        (answer,) = self._msearch([meaning.chunks(count * each)])
         seen: dict[str, int] = {}
         chosen: list[ChunkHit] = []
         for near, number, of in meaning.near_chunks(answer):
@@ -87,7 +87,7 @@ class ClusterVectors:
         index = vectors_of(self._indexes.alias(base))
         lacking = {"bool": {"filter": [{"exists": {"field": "number"}}, lacks(model)]}}
         pages = {"pages": {"cardinality": {"field": "page", "precision_threshold": 40_000}}}
-        every, done, left = self._asked([
+        every, done, left = self._msearch([
             Search(index, {"size": 0, "track_total_hits": True, "query": {"exists": {"field": "chunks"}}}),
             Search(index, {"size": 0, "track_total_hits": True, "query": {"exists": {"field": vector_field(model)}}}),
             Search(index, {"size": 0, "query": lacking, "aggs": pages}),
@@ -105,7 +105,7 @@ class ClusterVectors:
             return None
         pages = {"pages": {"cardinality": {"field": "page"}}}
         body = {"size": 0, "track_total_hits": True, "query": {"exists": {"field": vector_field(model)}}, "aggs": pages}
-        (answer,) = self._asked([Search(index, body)])
+        (answer,) = self._msearch([Search(index, body)])
         chunks = _total(answer)
         if not chunks:
             return None
@@ -121,7 +121,7 @@ class ClusterVectors:
             )
         return Meaning(question, vectors)
 
-    def _asked(self, searches: Sequence[Search]) -> Sequence[Answer]:
+    def _msearch(self, searches: Sequence[Search]) -> Sequence[Answer]:
         (answers,) = run(self._connection, [_one_step(searches)])
         return answers
 

@@ -97,7 +97,7 @@ class ClusterWork:
         try:
             found = self._connection.ask("GET", path, routing=_routing(model, part))
         except NotFoundError:
-            return self._created(path, Claim(base, model, part, owner, 0, (0, 0)))
+            return self._create(path, Claim(base, model, part, owner, 0, (0, 0)))
         state = int(found["_seq_no"]), int(found["_primary_term"])
         seen, since = self._seen.get(path, (None, 0.0))
         if seen != state:
@@ -157,7 +157,7 @@ class ClusterWork:
         if lines:
             self._connection.bulk(vectors_of(self._indexes.alias(claim.base)), lines)
 
-    def _created(self, path: str, claim: Claim) -> Claim | None:
+    def _create(self, path: str, claim: Claim) -> Claim | None:
         """A claim as created; None if another worker was faster."""
         document = {"owner": claim.owner, "beat": claim.beat}
         routing = _routing(claim.model, claim.part)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from commonplace.index.shared.opensearch.documents import record_to_json
+from commonplace.index.shared.opensearch.documents import stored_record
 from commonplace.index.shared.opensearch.layout import MAX_WINDOW
 from commonplace.index.shared.opensearch.search.pages import found_pages, found_sections, page_search
 from opensearch_cluster.engines import page
@@ -18,7 +17,7 @@ def section(key: str, ordinal: int, score: float, text: str = "") -> dict[str, A
 
 def test_pages_are_read_with_their_records() -> None:
     record = page("a.md", "# A\n\ntext\n").record
-    source = {"page": "k", "shown": json.dumps(record_to_json(record)), "first": 1}
+    source = {"page": "k", "shown": stored_record(record), "first": 1}
     hits = {"hits": [{"_score": 2.5, "_source": source}], "total": {"value": 7}}
     found = found_pages({"hits": hits})
     assert (found.total, found.pages[0].score, found.pages[0].record) == (7, 2.5, record)
