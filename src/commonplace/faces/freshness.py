@@ -12,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.domain.cluster.notices import recording_notices
+from commonplace.domain.cluster.written_commits import recording_written
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.responses import send_error
@@ -89,13 +90,13 @@ class FreshnessGate:
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
                 visible = [one for one in self._services.collections.opened if names is None or one.name in names]
-                if commits := contained_commits(visible):
+                if commits := contained_commits(visible, written):
                     MutableHeaders(scope=message)[COMMIT_HEADER] = commits
                 if said:
                     MutableHeaders(scope=message)[NOTICE_HEADER] = " ".join(said).encode("ascii", "replace").decode()
             await send(message)
 
-        with recording_notices() as said:
+        with recording_notices() as said, recording_written() as written:
             try:
                 if text:
                     await self._waits.wait(self._services.only(names).collections, text, _patience(scope))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -76,9 +76,19 @@ def wait_for_commits(collections: Collections, text: str, timeout: float = WAIT_
             replica.wait_for(needed.commit, max(0.0, deadline - time.monotonic()))
 
 
-def contained_commits(collections: Iterable[Collection]) -> str:
-    """The commits that each answer of the replicas has at least, as `parse_needed` reads them; "" without replicas."""
-    found = ((one.name, one.replica.status().commit) for one in collections if one.replica is not None)
+def contained_commits(collections: Iterable[Collection], written: Mapping[str, str] | None = None) -> str:
+    """The commits that an answer of the replicas has at least, as `parse_needed` reads them; "" without replicas.
+
+    Args:
+        collections: The collections that the caller may use.
+        written: The commits that the call itself has made, by the identity of their store. The index may follow later.
+    """
+    made = written or {}
+    found = (
+        (one.name, made.get(one.store.identity) or one.replica.status().commit)
+        for one in collections
+        if one.replica is not None
+    )
     return ", ".join(f"{quote(name, safe='')}={commit}" for name, commit in found if commit)
 
 

@@ -9,6 +9,7 @@ from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import Author, record_retained
 from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED
 from commonplace.domain.cluster.replicas import WriterStatus
+from commonplace.domain.cluster.written_commits import record_written
 from commonplace.domain.errors import ConflictError, KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
 from commonplace.store.disk.file_swap import changed_meanwhile, storage_errors
@@ -80,6 +81,7 @@ class WritableReplicaStore(BareStore):
             return
         self._queue.settle(write)
         record_retained(draft.acknowledge(write.commit, write.parent))
+        record_written(self.identity, write.commit)
 
     def status(self) -> WriterStatus:
         """How many writes wait for a push, and whether the other servers hand theirs to this one."""

@@ -1,0 +1,32 @@
+"""The commits that a call's writes made at remotes, so that its answer can name them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_WRITTEN: ContextVar[dict[str, str] | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def recording_written() -> Generator[dict[str, str]]:
+    """Collect the last commit of the block's writes to each store, by the store's identity; only of this context."""
+    written: dict[str, str] = {}
+    token = _WRITTEN.set(written)
+    try:
+        yield written
+    finally:
+        _WRITTEN.reset(token)
+
+
+def record_written(store: str, commit: str) -> None:
+    """Add the commit of a write that a remote has taken to those of `recording_written`, if one is active.
+
+    Args:
+        store: The store's identity.
+        commit: The commit.
+    """
+    written = _WRITTEN.get()
+    if written is not None:
+        written[store] = commit
