@@ -66,4 +66,8 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _too_large(limit: int) -> TooLargeError:
+    if not limit:
+        return TooLargeError(
+            "Nothing at this address takes a body.", kind="body", hint="Check the path and the method."
+        )
     return TooLargeError(f"The body is over the limit of {limit:,} bytes.", kind="body", hint="Send less at a time.")

@@ -42,6 +42,12 @@ def test_a_body_over_the_limit_is_refused_as_soon_as_that_is_known(declared: str
         buffered(5, declared, *parts)
 
 
+def test_where_no_body_is_taken_the_error_says_so() -> None:
+    assert buffered(0, "", b"") == b""
+    with pytest.raises(TooLargeError, match="Nothing at this address takes a body"):
+        buffered(0, "2", b"{}")
+
+
 @pytest.mark.parametrize("declared", ["", "abc", "\u0663", "+6", "5 "])
 def test_a_length_that_is_no_number_says_nothing(declared: str) -> None:
     assert buffered(5, declared, b"abc") == b"abc"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from contextlib import suppress
 
@@ -13,9 +12,10 @@ from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.domain.revisions import is_revision
 from commonplace.store.git.past.revision_walk import parents_of
 from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.names import is_ref
 
-_TAG = re.compile(r"[A-Za-z0-9][\w.+/-]{0,199}", re.ASCII)
-"""Names of tags that are looked up."""
+MAX_TAG_CHARS = 200
+"""Maximum length of a tag's name that is looked up."""
 MAX_REF_BYTES = 1_000
 """Size of a tag's own file; Git writes 41 bytes."""
 
@@ -35,8 +35,9 @@ def checked(revision: str) -> str:
 
 
 def is_tag_name(name: str) -> bool:
-    """Whether a tag of this name is looked up."""
-    return bool(_TAG.fullmatch(name))
+    """Whether a tag of this name is looked up: Git allows the name, and it is printable and no option."""
+    printable = name.isprintable() and not name.startswith("-")
+    return printable and len(name) <= MAX_TAG_CHARS and is_ref(f"refs/tags/{name}")
 
 
 def named_object(repository: GitRepository, head: str, revision: str) -> pygit2.Commit | pygit2.Blob | None:

@@ -41,6 +41,12 @@ def test_a_tag_is_found_loose_annotated_and_packed(repo: GitRepo, tmp_path: Path
     assert past.store(first).read(Address("a.md")) == b"# One\n"
 
 
+@pytest.mark.parametrize("name", ["Äpfel", "発売/2026", "a,b=c", "_old", "v1@home"])
+def test_a_tag_of_any_name_that_git_allows_is_found(repo: GitRepo, tmp_path: Path, name: str) -> None:
+    repo.git("tag", name, "one")
+    assert past_of(repo, tmp_path).commit(name).id == repo.git("rev-parse", "one")
+
+
 @pytest.mark.parametrize(
     "content", ["ref: refs/tags/loop\n", "ref: refs/tags/one\n", "garbage", "0" * 39 + "1\n", "x" * 5000]
 )
@@ -60,7 +66,22 @@ def test_a_pipe_in_the_place_of_a_tag_is_not_opened(repo: GitRepo, tmp_path: Pat
 
 @pytest.mark.parametrize(
     "name",
-    ["of-blob", "of-tree", "../heads/main", "a..b", "one.lock", "-x", "main", "HEAD", "@{u}", "odd name", "one^^", ""],
+    [
+        "of-blob",
+        "of-tree",
+        "../heads/main",
+        "a..b",
+        "one.lock",
+        "-x",
+        "main",
+        "HEAD",
+        "@{u}",
+        "odd name",
+        "one^^",
+        "",
+        "\u202eone",
+        "x" * 201,
+    ],
 )
 def test_what_names_no_commit_is_refused(repo: GitRepo, tmp_path: Path, name: str) -> None:
     with pytest.raises((InvalidInputError, NotFoundError)):
