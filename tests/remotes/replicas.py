@@ -10,6 +10,9 @@ from pathlib import Path
 from serving import Server, served
 from support import GitRepo, eventually, new_repo
 
+WRITES = ("--replica-writes", "--tier", "write", "--rate-limit", "0")
+"""Flags of a server that writes."""
+
 
 @contextmanager
 def replica(
@@ -25,6 +28,22 @@ def replica(
     environment = {"XDG_CACHE_HOME": str(home), **(env or {})}
     with served(*named, "--replica-poll", str(poll), *flags, env=environment, port=port) as server:
         yield server
+
+
+@contextmanager
+def writing_pair(home: Path, remote: Path, *, peers: bool) -> Generator[tuple[Server, Server]]:
+    """Two ready servers that write to one remote and read it on demand only; peers hand their writes to one of them."""
+    ports = (free_port(), free_port())
+    urls = [f"http://127.0.0.1:{port}" for port in ports]
+    secret = {"COMMONPLACE_CLUSTER_SECRET": "of these two"}
+    named = [(*WRITES, "--node-url", own, "--peer", other) if peers else WRITES for own, other in (urls, urls[::-1])]
+    with (
+        replica(home / "one", remote, flags=named[0], env=secret, poll=3600, port=ports[0]) as one,
+        replica(home / "two", remote, flags=named[1], env=secret, poll=3600, port=ports[1]) as two,
+    ):
+        wait_ready(one)
+        wait_ready(two)
+        yield one, two
 
 
 def free_port() -> int:

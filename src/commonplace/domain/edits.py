@@ -18,7 +18,6 @@ from commonplace.domain.markdown.line_ends import is_mixed, utf8, with_line_ends
 from commonplace.domain.markdown.link_rewrites import LinkMove, moved_target, written_target
 
 _BLANK = b" \t\r\n"
-_MAX_LEVEL = 6
 _LINE_END = re.compile(rb"\r?\n|\r")
 _ROWS = (re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]"), re.compile(rb"[ \t]*\|"))
 """How the lines of lists and tables begin, whose items stand without blank lines between them."""

@@ -6,24 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from remotes.replicas import free_port, replica, team, wait_ready
-
-WRITES = ("--replica-writes", "--tier", "write", "--rate-limit", "0")
+from remotes.replicas import team, writing_pair
 
 
 @pytest.mark.parametrize("peers", [False, True], ids=["alone", "handed over to an owner"])
 def test_the_answer_to_a_write_names_its_commit(tmp_path: Path, *, peers: bool) -> None:
     work, remote = team(tmp_path)
-    ports = (free_port(), free_port())
-    urls = [f"http://127.0.0.1:{port}" for port in ports]
-    secret = {"COMMONPLACE_CLUSTER_SECRET": "of these two"}
-    named = [(*WRITES, "--node-url", own, "--peer", other) if peers else WRITES for own, other in (urls, urls[::-1])]
-    with (
-        replica(tmp_path / "one", remote, flags=named[0], env=secret, poll=3600, port=ports[0]) as one,
-        replica(tmp_path / "two", remote, flags=named[1], env=secret, poll=3600, port=ports[1]) as two,
-    ):
-        wait_ready(one)
-        wait_ready(two)
+    with writing_pair(tmp_path, remote, peers=peers) as (one, two):
         for number, (writer, reader) in enumerate([(one, two), (two, one)] * 3):
             body = {"content": f"# Page {number}\n\nwords\n"}
             answer = writer.page("PUT", f"page{number}", body)

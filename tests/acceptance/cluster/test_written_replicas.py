@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from remotes.replicas import free_port, push, replica, team, wait_ready
+from remotes.replicas import WRITES, free_port, push, replica, team, wait_ready, writing_pair
 from remotes.slow import slow_remote
 from serving import Answer, Server
 from support import GitRepo, eventually
 
-WRITES = ("--replica-writes", "--tier", "write", "--rate-limit", "0")
 AT_LEAST = "commonplace-at-least"
 
 
@@ -67,16 +66,7 @@ def test_a_confirmed_write_is_in_the_remote_and_any_replica_reads_it(tmp_path: P
 @pytest.mark.parametrize("peers", [False, True])
 def test_a_page_read_at_one_server_is_changed_at_another_that_is_behind(tmp_path: Path, *, peers: bool) -> None:
     work, remote = team(tmp_path)
-    ports = (free_port(), free_port())
-    urls = [f"http://127.0.0.1:{port}" for port in ports]
-    secret = {"COMMONPLACE_CLUSTER_SECRET": "of these two"}
-    named = [(*WRITES, "--node-url", own, "--peer", other) if peers else WRITES for own, other in (urls, urls[::-1])]
-    with (
-        replica(tmp_path / "one", remote, flags=named[0], env=secret, poll=3600, port=ports[0]) as one,
-        replica(tmp_path / "two", remote, flags=named[1], env=secret, poll=3600, port=ports[1]) as two,
-    ):
-        wait_ready(one)
-        wait_ready(two)
+    with writing_pair(tmp_path, remote, peers=peers) as (one, two):
         seen = str(one.page("GET", "a").json["revision"])
         for number, server in enumerate((one, two, one, two, two, one), 1):
             answer = put(server, "a", f"# Alpha\n\nstate {number}\n", revision=seen)

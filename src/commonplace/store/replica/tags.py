@@ -19,7 +19,7 @@ from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.past.revision_names import is_tag_name
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.names import is_object_id, is_ref
+from commonplace.store.names import is_object_id
 
 PACKED_REFS = "packed-refs"
 TAGS = "refs/tags/"
@@ -53,7 +53,7 @@ def _tags_of(listing: str) -> dict[str, str]:
     tags: dict[str, str] = {}
     for name, target in _lines(listing):
         plain = name.removesuffix(_PEELED)
-        if is_ref(plain) and is_tag_name(plain.removeprefix(TAGS)) and (name != plain or plain not in tags):
+        if is_tag_name(plain.removeprefix(TAGS)) and (name != plain or plain not in tags):
             tags[plain] = target
     return tags
 
