@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
-from commonplace.registration import OpenContext, registered, served_folders
-from commonplace.services.collections import Collection, Collections
+from commonplace.registration import OpenContext, followed_remotes, registered, served_folders
+from commonplace.services.collections import Collection, Collections, unique_name
 from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
 from commonplace.settings import Settings
@@ -53,7 +53,7 @@ class Application:
     Args:
         folders: The folders to serve, in order.
         settings: The settings.
-        followers: Those of the folders that are replicas, as `open_followers` returns them.
+        followers: Those of the folders that are replicas, or are served beside the folders, by the folder of the clone.
 
     Raises:
         NotFoundError: a folder does not exist.
@@ -66,7 +66,7 @@ class Application:
         self, folders: Sequence[Path], settings: Settings, followers: Mapping[Path, Follower] | None = None
     ) -> None:
         self.settings = settings
-        self._followers = followers or {}
+        self._followers = dict(followers or {})
         self._tailers: dict[Path, Tailer] = {}
         self._closing = ExitStack()
         self._ending = threading.Lock()
@@ -76,6 +76,7 @@ class Application:
         """Number of collections that are being watched."""
         self._embedding: EmbeddingService | None = None
         self._folders = [_checked_folder(folder, settings) for folder in served_folders(folders, settings)]
+        self._folders += [clone for clone in self._followers if clone not in self._folders]
         if self._followers:
             _ = self._cluster  # a wrong setting ends the start, not the first search
         collections = Collections(self._open)
@@ -85,6 +86,7 @@ class Application:
             folders=self._folders,
             collections=collections,
             open_collection=self._open_late_folder,
+            follow=self._follow,
             closing=self._closing,
         )
         self.services = Services(
@@ -92,6 +94,11 @@ class Application:
             credit=settings.commit_client,
             providers=tuple(one.opens(context) for one in registered() if one.opens is not None),
         )
+
+    @property
+    def follows_remotes(self) -> bool:
+        """Whether a remote is followed."""
+        return bool(self._followers)
 
     def start(self) -> None:
         """Open everything, recover interrupted writes, index changes, and watch the folders.
@@ -134,10 +141,10 @@ class Application:
         """Read the remotes that are followed, before a single command is answered.
 
         Returns:
-            Why remotes could not be read whose earlier state is there.
+            Why remotes could not be read whose earlier state is there, or that are layers.
 
         Raises:
-            UnavailableError: a remote was never read, and cannot be read now.
+            UnavailableError: a remote that is no layer was never read, and cannot be read now.
         """
         return [problem for one in self._followers.values() if (problem := one.fetch_once())]
 
@@ -184,7 +191,7 @@ class Application:
             store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
-        name = _unique_name(declared_schema(store).name or store.name, opened)
+        name = unique_name(declared_schema(store).name or store.name, opened)
         index = self._index(store)
         past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style))
         if past is not None:
@@ -216,8 +223,8 @@ class Application:
 
     @cached_property
     def _cluster(self) -> SharedEngine | None:
-        """The search cluster; None if none is set."""
-        if not self.settings.engine_url:
+        """The search cluster of the replicas; None if none is set. Layers have none."""
+        if not (self.settings.engine_url and self.settings.replica_of):
             return None
         from commonplace.shared_engine import SharedEngine
 
@@ -226,12 +233,22 @@ class Application:
         return cluster
 
     def _open_late_folder(self, folder: Path) -> Collection:
-        """Open, index and watch a folder that did not exist at the start."""
+        """Open, index and watch a folder that did not exist at the start, or a clone that was not followed."""
         late = self._collection(folder, self.services.collections.members, self._extensions())
         self._closing.callback(late.index.close)
         late.index.sync()
-        self._closing.enter_context(late.index.watch())
+        if folder in self._followers:
+            self._followers[folder].start(late.index, self._closing)
+        else:
+            self._closing.enter_context(late.index.watch())
         return late
+
+    def _follow(self, remote: str) -> Path:
+        from commonplace.replication import open_layer_follower
+
+        follower = open_layer_follower(remote, self.settings)
+        self._followers.setdefault(follower.clone.path, follower)
+        return follower.clone.path
 
     def _index(self, store: Store) -> LocalIndex:
         from commonplace.domain.markdown.link_sides import page_side
@@ -287,15 +304,19 @@ def share_updates(others: OtherProcesses) -> None:
 
 
 def open_application(folders: Sequence[Path], settings: Settings) -> Application:
-    """What the settings name: the replicas of `replica_of`, else the folders. Reads no remote.
+    """What the settings name: the replicas of `replica_of`, else the folders and remote layers. Reads no remote.
 
     Raises:
         KnowledgeError: as `Application` and `replication.open_followers`.
     """
-    if not settings.replica_of:
+    remotes = followed_remotes(settings)
+    if not remotes:
         return Application(folders, settings)
-    from commonplace.replication import open_followers
+    from commonplace.replication import open_followers, open_layer_follower
 
+    if not settings.replica_of:
+        layers = [open_layer_follower(remote, settings) for remote in remotes]
+        return Application(folders, settings, {one.clone.path: one for one in layers})
     followers = open_followers(settings)
     served = replace(settings, kb=tuple(followers), commit="manual", manifest=None, personal=None, shared=None)
     return Application(served.kb, served, followers)
@@ -358,16 +379,6 @@ def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     from commonplace.store import diagnostics
 
     return diagnostics.diagnose(folder, settings.state_dir)
-
-
-def _unique_name(name: str, opened: Sequence[Collection]) -> str:
-    taken = {collection.name for collection in opened}
-    number = 2
-    unused = name
-    while unused in taken:
-        unused = f"{name}-{number}"
-        number += 1
-    return unused
 
 
 def _checked_folder(folder: Path, settings: Settings) -> Path:

@@ -90,7 +90,7 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
     readiness = Readiness(application.services)
     parts = _parts(settings, options, application.services, mcp, older, web)
     guard = _guard(settings, gate, None if given is None else given.buckets)
-    app = App(_of_replicas(settings, application.services, parts), guard, readiness.parts())
+    app = App(_of_replicas(application, parts), guard, readiness.parts())
     indexed = Indexed()
 
     def start() -> None:
@@ -208,10 +208,11 @@ def _parts(
     return parts
 
 
-def _of_replicas(settings: Settings, services: Services, parts: list[MountedApp]) -> list[MountedApp]:
+def _of_replicas(application: Application, parts: list[MountedApp]) -> list[MountedApp]:
     """The parts of a server of replicas: each waits for commits and names them; routes for webhooks and servers."""
-    if not settings.replica_of:
+    if not application.follows_remotes:
         return parts
+    settings, services = application.settings, application.services
     waits = CommitWaits()
     gated = [replace(part, app=FreshnessGate(part.app, services, waits)) for part in parts]
     hook = [GitWebhook(services, settings.webhook_secret).part()] if settings.webhook_secret else []

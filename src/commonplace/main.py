@@ -176,10 +176,11 @@ def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) ->
 
 def _require_shareable(settings: Settings, hosting: HttpOptions) -> None:
     from commonplace.domain.errors import ConfigError
+    from commonplace.registration import followed_remotes
 
     if hosting.sse != "off":
         what = "sessions of the older SSE transport"
-    elif settings.replica_of:
+    elif followed_remotes(settings):
         what = "replicas"
     else:
         return

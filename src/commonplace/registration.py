@@ -59,7 +59,12 @@ class OpenContext:
     """The served folders, resolved; the collections are in the same order."""
     collections: Collections
     open_collection: Callable[[Path], Collection]
-    """Opens, indexes and watches one more folder, until the process ends."""
+    """Opens, indexes and watches one more folder, or follows the remote of one more clone, until the process ends."""
+    follow: Callable[[str], Path]
+    """Returns the folder of a remote's clone, which is one of `folders` or can be opened with `open_collection`.
+
+    Raises `ConfigError` for an invalid remote, and `StorageError` if the clone cannot be created.
+    """
     closing: ExitStack
     """Closes what is opened."""
 
@@ -104,6 +109,8 @@ class ToolsetRegistration:
 
     Raises `ConfigError` for settings that cannot be.
     """
+    remotes: Callable[[Settings], Sequence[str]] | None = None
+    """The Git remotes that are followed beside those folders, and only read. Raises as `folders`."""
     store_folder: Callable[[Sequence[Path], Settings], Path] | None = None
     """The folder of its own store, which it creates at its first start, from those that are named; None where these
     must exist. A server of replicas does not offer a toolset with a store of its own.
@@ -175,6 +182,13 @@ def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
         if instead is not None:
             return instead
     return named
+
+
+def followed_remotes(settings: Settings) -> Sequence[str]:
+    """The remotes that are followed: those of `replica_of`, else those that a toolset names for these settings."""
+    if settings.replica_of:
+        return settings.replica_of
+    return [remote for one in registered() if one.remotes is not None for remote in one.remotes(settings)]
 
 
 def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from subprocess import Popen
 from urllib.parse import urlsplit
@@ -61,10 +62,20 @@ class Follower:
         longest_pause: Maximum seconds between two reads of the remote.
         writes: Whether the documents can be written; writes go to the remote.
         secret: What this server and the others that write to the remote share; "" if it knows of none.
+        optional: Whether other documents are answered from while the remote was never read.
     """
 
-    def __init__(self, clone: ReplicaClone, longest_pause: float, *, writes: bool = False, secret: str = "") -> None:
+    def __init__(
+        self,
+        clone: ReplicaClone,
+        longest_pause: float,
+        *,
+        writes: bool = False,
+        secret: str = "",
+        optional: bool = False,
+    ) -> None:
         self.clone = clone
+        self._optional = optional
         self._written = WritableReplicaStore(clone, self._on_pushed, self._refusal, secret) if writes else None
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
@@ -88,7 +99,7 @@ class Follower:
 
     def _fetch_first(self) -> None:
         """Wait `FIRST_SECONDS` at most for the first fetch, so that the name that a `kb.yaml` declares is known."""
-        if self.clone.tip():
+        if self.clone.tip() or self._problem:
             return
         thread = threading.Thread(target=self._fetch_quietly, name="first fetch", daemon=True)
         thread.start()
@@ -99,18 +110,20 @@ class Follower:
             self.clone.fetch(self._started, tags=True)
 
     def fetch_once(self) -> str:
-        """Fetch for a single command. Returns why the remote cannot be read, if what the clone has can; "" for success.
+        """Fetch for a single command. Returns why the remote cannot be read, if the command can go on; "" for success.
 
         Raises:
-            UnavailableError: the remote cannot be read, and the clone has nothing of it.
+            UnavailableError: the remote cannot be read, is not optional, and the clone has nothing of it.
         """
         try:
             self._commit = self.clone.fetch(tags=True)
         except UnavailableError as error:
-            self._commit = self.clone.tip()
-            if not self._commit:
+            self._commit, self._problem = self.clone.tip() or None, str(error)
+            if self._commit:
+                return f"{error} Shown as of {self._commit[:SHOWN_ID]}."
+            if not self._optional:
                 raise
-            return f"{error} Shown as of {self._commit[:SHOWN_ID]}."
+            return str(error)
         return ""
 
     def store(self) -> Store:
@@ -215,7 +228,7 @@ class Follower:
 
     def _follow(self, index: Index) -> None:
         pause = FIRST_PAUSE
-        self._step(index, self._earlier)
+        self._step(index, partial(self._earlier_or_empty, index))
         while not self._ending.is_set():
             before = self._commit
             changed = self._step(index, self._fetched, reads=True) and self._commit != before
@@ -260,6 +273,12 @@ class Follower:
 
     def _earlier(self) -> str | None:
         return self.clone.tip() or None
+
+    def _earlier_or_empty(self, index: Index) -> str | None:
+        """The commit of an earlier run. Without one, the empty index of an optional remote can be searched at once."""
+        if self._optional and not self.clone.tip():
+            index.sync()
+        return self._earlier()
 
     def _fetched(self) -> str | None:
         now = time.monotonic()
@@ -339,6 +358,17 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
             secret=settings.cluster_secret or "",
         )
     return followers
+
+
+def open_layer_follower(remote: str, settings: Settings) -> Follower:
+    """A follower of a remote that is only read, and without which the other layers answer. Reads no remote.
+
+    Raises:
+        ConfigError: the remote is invalid.
+        StorageError: the clone cannot be created.
+    """
+    clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(remote))
+    return Follower(clone, float(settings.replica_poll), optional=True)
 
 
 def _require_url(url: str) -> None:

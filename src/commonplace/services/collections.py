@@ -178,6 +178,17 @@ class Collections:
                     progress(_number(error, "done"), _number(error, "total"))
 
 
+def unique_name(name: str, opened: Sequence[Collection]) -> str:
+    """A name that none of these collections has: the given one, if need be with a number."""
+    taken = {collection.name for collection in opened}
+    number = 2
+    unused = name
+    while unused in taken:
+        unused = f"{name}-{number}"
+        number += 1
+    return unused
+
+
 def _ambiguous(reference: str, name: str, paths: Sequence[str]) -> NotFoundError:
     return NotFoundError(
         f"{len(paths)} documents in {name!r} have the id {reference!r}, so it means none of them.",

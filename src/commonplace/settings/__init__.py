@@ -23,6 +23,7 @@ from commonplace.settings.declarations import (
     WikilinkStyle,
 )
 from commonplace.settings.doc import Doc
+from commonplace.settings.folders import is_remote
 from commonplace.settings.values import value_as_text, value_reader
 
 Environment: TypeAlias = Mapping[str, str]
@@ -130,7 +131,7 @@ def _with_remotes(flags: Flags) -> Flags:
     given = {name: flag for name, flag in flags.items() if flag is not None}
     named, also = given.get("kb", ()), given.get("replica_of", ())
     texts = [named] if isinstance(named, str) else named
-    remotes = [text for text in texts if "://" in text]
+    remotes = [text for text in texts if is_remote(text)]
     if not remotes and not (texts and also):
         return given
     if len(remotes) < len(texts):

@@ -96,8 +96,12 @@ class Settings:
     manifest: Annotated[
         Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
     ] = None
-    personal: Annotated[Path | None, Doc("Folder of the upper of two layers; needs `shared`.")] = None
-    shared: Annotated[Path | None, Doc("Folder of the lower of two layers; needs `personal`.")] = None
+    personal: Annotated[
+        str | None, Doc("Folder, or URL of a Git repository, of the upper of two layers; needs `shared`.")
+    ] = None
+    shared: Annotated[
+        str | None, Doc("Folder, or URL of a Git repository, of the lower of two layers; needs `personal`.")
+    ] = None
     toolset: Annotated[
         str | None,
         Doc("Toolset of an MCP server.", default="`kb` with a kb.yaml, `pages` for a synced space, else `notes`"),

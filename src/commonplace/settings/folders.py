@@ -19,6 +19,11 @@ def names_layers(settings: Settings) -> bool:
     return not (settings.manifest is None and settings.personal is None and settings.shared is None)
 
 
+def is_remote(text: str) -> bool:
+    """Whether a text that can name a folder or a Git remote names a remote: it is a URL."""
+    return "://" in text
+
+
 def is_folder(path: Path) -> bool:
     """Whether a path is a folder, or a link to one.
 

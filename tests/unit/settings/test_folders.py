@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.settings import default_settings
-from commonplace.settings.folders import in_git, is_folder, names_layers, require_folders
+from commonplace.settings.folders import in_git, is_folder, is_remote, names_layers, require_folders
 from support import MakeRepo
 
 
@@ -80,3 +80,8 @@ def test_the_first_that_is_no_folder_is_named_as_it_was_given(
 def test_layers_are_served_when_one_of_them_is_named(name: str, tmp_path: Path) -> None:
     assert not names_layers(default_settings())
     assert names_layers(replace(default_settings(), **{name: tmp_path}))
+
+
+def test_a_url_names_a_remote_and_a_path_a_folder() -> None:
+    named = ("https://git.example.org/x.git#main", "file:///x.git", "ssh://host/x", "host:x.git", "C:/x", "./a", "~/a")
+    assert [text for text in named if is_remote(text)] == list(named[:3])

@@ -79,8 +79,8 @@ class LayerOptions:
     """The layers, for commands on layers."""
 
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help=about("manifest"))] = None
-    personal: Annotated[str | None, typer.Option(metavar="DIR", help=about("personal"))] = None
-    shared: Annotated[str | None, typer.Option(metavar="DIR", help=about("shared"))] = None
+    personal: Annotated[str | None, typer.Option(metavar="DIR|URL", help=about("personal"))] = None
+    shared: Annotated[str | None, typer.Option(metavar="DIR|URL", help=about("shared"))] = None
 
     def flags(self) -> Flags:
         """The settings among them, as `load_settings` takes them."""
@@ -134,7 +134,7 @@ def require_consistent_replicas(settings: Settings, replicas: ReplicaOptions) ->
         raise ConfigError(
             "A search cluster is named, and nothing that is followed.",
             kind="engine",
-            hint="Name the repositories with --replica-of, or leave --engine-url out.",
+            hint="Name the repositories with --replica-of, or leave --engine-url out. Layers are searched without it.",
         )
 
 

@@ -149,7 +149,7 @@ class Session:
     def opened_as_is(self) -> Generator[Collections]:
         """The folders as they were last indexed."""
         with self.opened_application(self.settings) as application:
-            self._fetch(application)
+            fetch(self, application)
             yield application.services.collections
 
     @contextmanager
@@ -204,13 +204,15 @@ class Session:
 
     def sync(self, application: ApplicationHandle) -> None:
         """Bring every index up to date, with a bar that shows how far it is."""
-        self._fetch(application)
+        fetch(self, application)
         with progress_bar("Indexing", self.out.terminal) as progress:
             application.sync(progress)
 
-    def _fetch(self, application: ApplicationHandle) -> None:
-        for problem in application.fetch():
-            self.out.message(problem)
+
+def fetch(session: Session, application: ApplicationHandle) -> None:
+    """Read the remotes that are followed, and say which could not be read."""
+    for problem in application.fetch():
+        session.out.message(problem)
 
 
 def require_files(session: Session, what: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ConfigError
-from commonplace.settings.folders import names_layers
+from commonplace.settings.folders import is_remote, names_layers
 
 if TYPE_CHECKING:
     from commonplace.settings import Settings
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
-    """The requested layers with absolute paths; None if folders are served.
+    """The requested layers with absolute paths or URLs; None if folders are served.
 
     Raises:
         ConfigError: the manifest is unreadable or invalid, or one of two folders is missing.
@@ -34,9 +34,9 @@ def layer_specs(settings: Settings) -> tuple[LayerSpec, ...] | None:
         specs = parse_manifest(_text_of(settings.manifest), settings.manifest.name)
         base = settings.manifest.absolute().parent
     elif settings.personal is not None and settings.shared is not None:
-        specs, base = two_layers(str(settings.personal), str(settings.shared)), Path.cwd()
+        specs, base = two_layers(settings.personal, settings.shared), Path.cwd()
     else:
-        raise ConfigError("--personal and --shared need each other: give a folder with each.", kind="manifest")
+        raise ConfigError("--personal and --shared need each other: give a folder or a URL with each.", kind="manifest")
     return tuple(resolved_paths(spec, partial(_absolute, base)) for spec in specs)
 
 
@@ -53,6 +53,8 @@ def _text_of(manifest: Path) -> str:
 
 
 def _absolute(base: Path, path: str) -> str:
+    if is_remote(path):
+        return path
     try:
         return str(base / Path(path).expanduser())
     except RuntimeError:
@@ -64,8 +66,15 @@ def layer_folders(specs: Sequence[LayerSpec]) -> list[Path]:
     folders: dict[Path, None] = {}
     for spec in specs:
         folder = Path(spec.path)
-        if spec.source == "okf-local" and os.path.isdir(folder):
+        if spec.source != "okf-local" or is_remote(spec.path):
+            continue
+        if os.path.isdir(folder):
             folders[folder.resolve()] = None
-        elif spec.source == "okf-local":
+        else:
             log.warning("layer %r is empty: there is no folder %r", spec.name, folder.name)
     return list(folders)
+
+
+def layer_remotes(specs: Sequence[LayerSpec]) -> list[str]:
+    """The remotes of the layers that follow one."""
+    return [spec.path for spec in specs if spec.source == "okf-local" and is_remote(spec.path)]

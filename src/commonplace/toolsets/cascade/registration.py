@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.markdown.link_sides import page_side
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.settings.folders import names_layers
-from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_specs
+from commonplace.settings.folders import is_remote, names_layers
+from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_remotes, layer_specs
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ log = logging.getLogger(__name__)
 def _folders(settings: Settings) -> Sequence[Path] | None:
     specs = layer_specs(settings)
     return None if specs is None else layer_folders(specs)
+
+
+def _remotes(settings: Settings) -> Sequence[str]:
+    return layer_remotes(layer_specs(settings) or ())
 
 
 def _open_service(context: OpenContext) -> ServiceProvider[Cascade | None]:
@@ -84,15 +88,15 @@ class _ServedLayers:
 
         try:
             specs = layer_specs(self._context.settings) or ()
-        except ConfigError as error:
+            if specs != self._specs:
+                self._replace(specs)
+                log.info("the manifest has changed: layers %s", ", ".join(spec.name for spec in specs) or "none")
+        except (ConfigError, GitError, StorageError) as error:  # a remote's clone cannot be made, too
             log.warning("the layers stay as they are: %s", error)
             reason = f"its manifest has changed and is not used: {str(error).removesuffix('.')}"
             fault = ManifestFault(reason, iso_timestamp(time.time()))
             self._cascade = Cascade(self._layers, fault, self._side)
             return
-        if specs != self._specs:
-            log.info("the manifest has changed: layers %s", ", ".join(spec.name for spec in specs) or "none")
-            self._replace(specs)
         self._cascade = Cascade(self._layers, page_side=self._side)
 
     def _replace(self, specs: tuple[LayerSpec, ...]) -> None:
@@ -111,8 +115,8 @@ class _ServedLayers:
         if spec.source == "mcp":
             return ForeignLayer(rank, _graph(spec))
         context = self._context
-        folder = Path(spec.path)
-        real = folder.resolve()
+        folder = None if is_remote(spec.path) else Path(spec.path)
+        real = context.follow(spec.path) if folder is None else folder.resolve()
         if real in context.folders:
             at = partial(_collection_at, real, context.folders.index(real), context.collections)
             return FolderLayer(rank, folder, at)
@@ -187,5 +191,6 @@ CASCADE = ToolsetRegistration(
     takes_stdio=names_layers,
     excludes_others=names_layers,
     folders=_folders,
+    remotes=_remotes,
     opens=_open_service,
 )

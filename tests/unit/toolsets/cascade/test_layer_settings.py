@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.domain.errors import ConfigError
 from commonplace.settings import default_settings
-from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_specs
+from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_remotes, layer_specs
 
 
 def manifest(folder: Path, content: object) -> Path:
@@ -48,11 +48,11 @@ def test_paths_of_a_manifest_are_relative_to_it(tmp_path: Path, monkeypatch: pyt
 
 def test_two_folders_are_a_personal_layer_over_a_shared_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    found = specs(personal=Path("mine"), shared=Path("ours"))
+    found = specs(personal="mine", shared="ours")
     assert [path for _, _, path in found] == [str(tmp_path / "mine"), str(tmp_path / "ours")]
     assert found[0][1] > found[1][1]
     with pytest.raises(ConfigError, match="need each other"):
-        specs(personal=Path("mine"))
+        specs(personal="mine")
 
 
 def test_a_manifest_that_cannot_be_read_is_refused_without_waiting(tmp_path: Path) -> None:
@@ -86,3 +86,18 @@ def test_folders_that_exist_are_listed_once_and_a_missing_one_is_logged(
     with caplog.at_level(logging.WARNING):
         assert layer_folders(found) == [tmp_path / "own"]
     assert "'gone' is empty" in caplog.text
+
+
+def test_a_url_is_a_remote_and_everything_else_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = "https://git.example.org/company/wiki.git#main"
+    entries = [
+        {"name": "company", "level": 0, "path": url},
+        {"name": "scp", "level": 1, "path": "git.example.org:company/wiki.git"},
+        {"name": "graph", "level": 2, "source": "mcp", "command": "https://git.example.org/x.git"},
+    ]
+    found = layer_specs(replace(default_settings(), manifest=manifest(tmp_path, {"layers": entries})))
+    assert found is not None
+    assert layer_remotes(found) == [url]
+    assert found[1].path == str(tmp_path / "git.example.org:company/wiki.git"), "as -C takes it"
+    assert specs(personal="mine", shared=url)[1][2] == url

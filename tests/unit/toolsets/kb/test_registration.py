@@ -37,4 +37,4 @@ def test_a_folder_says_itself_that_it_is_one(tmp_path: Path) -> None:
 
 def test_layers_are_typed(tmp_path: Path) -> None:
     assert is_kb(tmp_path, manifest=tmp_path / "layers.json")
-    assert is_kb(tmp_path, personal=tmp_path)
+    assert is_kb(tmp_path, personal=str(tmp_path))

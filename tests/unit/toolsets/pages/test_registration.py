@@ -9,7 +9,7 @@ from commonplace.settings import default_settings
 from commonplace.toolsets.pages.registration import PAGES
 
 
-def is_space(*folders: Path, **more: Path) -> bool:
+def is_space(*folders: Path, **more: Path | str) -> bool:
     assert PAGES.detects is not None
     return PAGES.detects(replace(default_settings(), kb=folders, **more))
 
@@ -20,6 +20,6 @@ def test_a_space_is_served_alone(tmp_path: Path) -> None:
     assert is_space(tmp_path)
     assert not is_space(tmp_path, tmp_path)
     assert not is_space(tmp_path, manifest=tmp_path / "layers.json")
-    assert not is_space(tmp_path, personal=tmp_path)
+    assert not is_space(tmp_path, personal=str(tmp_path))
     (tmp_path / "sub" / ".confluence.json").mkdir(parents=True)
     assert not is_space(tmp_path / "sub"), "it is a folder of that name"

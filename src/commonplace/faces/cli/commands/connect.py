@@ -20,7 +20,7 @@ from commonplace.faces.cli.options import LayerOptions, require_layers_alone
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
 from commonplace.settings import CURRENT_FOLDER, Settings, about
-from commonplace.settings.folders import names_layers, require_folders
+from commonplace.settings.folders import is_remote, names_layers, require_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +104,11 @@ def command(
 def _served(session: Session, settings: Settings) -> list[Path | str]:
     """The arguments by which the entry names what is served; they need no variables and no current folder."""
     if names_layers(settings):
-        named = {"--manifest": settings.manifest, "--personal": settings.personal, "--shared": settings.shared}
-        given = {option: path.expanduser().absolute() for option, path in named.items() if path is not None}
-        for option, path in given.items():
-            if option == "--manifest" and not path.is_file():
-                raise ConfigError(f"There is no manifest {path.name!r}.", kind="manifest", hint="Name one that exists.")
-        return [part for option, path in given.items() for part in (option, path)]
+        manifest = settings.manifest
+        if manifest is not None and not manifest.expanduser().is_file():
+            raise ConfigError(f"There is no manifest {manifest.name!r}.", kind="manifest", hint="Name one that exists.")
+        named = {"--manifest": manifest, "--personal": settings.personal, "--shared": settings.shared}
+        return [part for option, place in named.items() if place is not None for part in (option, _absolute(place))]
     store = _store(session, settings)
     if _remotes(session, settings):
         return []
@@ -119,7 +118,9 @@ def _served(session: Session, settings: Settings) -> list[Path | str]:
 def _named_after(session: Session, settings: Settings) -> list[Path]:
     """The folders after which entries are named: layers after the manifest's folder, or the shared layer."""
     if names_layers(settings):
-        shared = settings.shared or Path()
+        if settings.manifest is None and is_remote(settings.shared or ""):
+            return [_named_as_remote(settings.shared or "")]
+        shared = Path(settings.shared or "")
         return [
             (settings.manifest.absolute().parent if settings.manifest else shared).expanduser().absolute().resolve()
         ]
@@ -166,9 +167,19 @@ def _outcome(made: clients.ConfigChange, *, written: bool, removed: bool) -> str
 def _given(session: Session, settings: Settings) -> list[Path]:
     """The folders, which need not exist: the store that the toolset creates, else those of the settings."""
     if remotes := _remotes(session, settings):
-        return [Path(remote.partition("#")[0].removesuffix(".git")) for remote in remotes]
+        return [_named_as_remote(remote) for remote in remotes]
     store = _store(session, settings)
     return [path.expanduser().absolute().resolve() for path in settings.kb] if store is None else [store]
+
+
+def _named_as_remote(remote: str) -> Path:
+    """A path that ends in the name of a remote."""
+    return Path(remote.partition("#")[0].removesuffix(".git"))
+
+
+def _absolute(place: Path | str) -> Path | str:
+    """The absolute path of a manifest or a folder; a URL as it is."""
+    return place if is_remote(str(place)) else Path(place).expanduser().absolute()
 
 
 def _remotes(session: Session, settings: Settings) -> Sequence[str]:

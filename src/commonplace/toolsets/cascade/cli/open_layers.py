@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.cli.options import LayerOptions
-from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.session import Session, fetch
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 
 if TYPE_CHECKING:
@@ -33,4 +33,6 @@ def open_layers(session: Session, layers: LayerOptions, *, sync: bool) -> Genera
             raise ConfigError("No layers are named: give --manifest FILE, or --personal DIR and --shared DIR.")
         if sync:
             session.sync(application)
+        else:
+            fetch(session, application)
         yield cascade

@@ -29,7 +29,7 @@ class LayerSpec:
     """A higher level takes precedence."""
     source: Source = "okf-local"
     path: str = ""
-    """Folder of an `okf-local` layer, as written."""
+    """Folder, or URL of a remote, of an `okf-local` layer, as written."""
     command: tuple[str, ...] = ()
     """Program and arguments of an `mcp` layer, as written."""
 
@@ -77,8 +77,8 @@ def resolved_paths(layer: LayerSpec, absolute: Callable[[str], str]) -> LayerSpe
 
     Args:
         layer: The layer of the manifest.
-        absolute: Returns the absolute path of a path as written; called for the folder, and for the parts of the
-            command that begin with `./`, `../` or `~`.
+        absolute: Returns the absolute path of a path as written; called for the folder or remote, and for the parts of
+            the command that begin with `./`, `../` or `~`.
     """
     command = tuple(absolute(part) if part.startswith(("./", "../", "~")) else part for part in layer.command)
     path = absolute(layer.path) if layer.path else ""

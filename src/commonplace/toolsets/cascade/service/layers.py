@@ -1,4 +1,4 @@
-"""The interface of the cascade's layers, and the layer backed by a folder."""
+"""The interface of the cascade's layers, and the layer backed by a folder or a remote."""
 
 from __future__ import annotations
 
@@ -120,11 +120,11 @@ class FolderLayer:
 
     Args:
         rank: Its name and level.
-        folder: The folder.
+        folder: The folder; None for a layer that follows a remote.
         opened: Returns the collection; None while the folder does not exist.
     """
 
-    def __init__(self, rank: LayerRank, folder: Path, opened: Callable[[], Collection | None]) -> None:
+    def __init__(self, rank: LayerRank, folder: Path | None, opened: Callable[[], Collection | None]) -> None:
         self._rank = rank
         self._folder = folder
         self._opened = opened
@@ -203,18 +203,33 @@ class FolderLayer:
                 yield StoredLink(source, found.link, _LinkBytes(collection, source, found.link))
 
     def dated(self, concept: Concept) -> Concept:
-        """Dated by the folder's history; unchanged without one."""
+        """Dated by the collection's history; unchanged without one."""
         collection = self._opened()
         return concept if collection is None else self._dates.completed(collection, concept)
 
     def health(self) -> LayerHealth:
-        """From a look at the folder."""
-        return self._states.now(*self._state())
+        """From a look at the folder, or from the last read of the remote."""
+        return self._states.now(*(self._remote_state() if self._folder is None else self._folder_state(self._folder)))
 
-    def _state(self) -> tuple[LayerState, str]:
-        name = self._folder.name
+    def _remote_state(self) -> tuple[LayerState, str]:
+        collection = self._opened()
+        if collection is None or collection.replica is None:
+            return "missing", "the clone of its remote is gone"
+        status = collection.replica.status()
+        reason = status.problem.removesuffix(".")
+        # A clone of an earlier run is indexed, and counts, a moment before its commit is known.
+        if not status.ready and not collection.index.revisions():
+            return "missing", reason or "its remote has not been read yet"
+        if reason:
+            return "stale", reason
+        if self._had_concepts and not self.summaries():
+            return "missing", "its remote has lost everything that it held"
+        return "ok", ""
+
+    def _folder_state(self, folder: Path) -> tuple[LayerState, str]:
+        name = folder.name
         try:
-            with os.scandir(self._folder) as entries:
+            with os.scandir(folder) as entries:
                 is_empty = next(entries, None) is None
         except FileNotFoundError:
             return "missing", f"there is no folder {name!r}"

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.links import link_key
+from commonplace.replication import Follower
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.source import parse_source
 from commonplace.toolsets.cascade.rules.values import LayerRank
 from commonplace.toolsets.cascade.service.layers import FolderLayer, StateLog, is_settled
 from indexed import PERMISSIONS, Indexed, permissions_hold
@@ -138,3 +143,42 @@ def test_a_file_is_settled_when_a_further_change_would_be_seen(base: Indexed) ->
     fresh = base.store.stat(address)
     assert fresh is not None
     assert not is_settled(fresh._replace(mtime_ns=fresh.mtime_ns + 60_000_000_000))
+
+
+def test_a_remote_is_missing_until_it_was_read_and_then_stale_while_it_cannot_be(
+    base: Indexed, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("clones")
+    follower = _FixedFollower(ReplicaClone(folder, parse_source(f"file://{folder}/none.git")), 3600)
+    collection = replace(base.collection, replica=follower)
+    layer = FolderLayer(RANK, None, lambda: collection)
+    unread = ReplicaStatus("", ready=False, age=None)
+    states: list[tuple[str, str]] = []
+
+    def look(status: ReplicaStatus) -> None:
+        follower.fixed = status
+        health = layer.health()
+        states.append((health.state, health.reason))
+
+    look(unread)
+    assert states == [("ok", "")], "a clone of an earlier run counts"
+    look(ReplicaStatus("1" * 40, ready=True, age=1.0, problem="The remote of x cannot be read: gone."))
+    assert states[-1] == ("stale", "The remote of x cannot be read: gone")
+    layer.summaries()
+    for path in FILES:
+        (base.folder / path).unlink()
+    collection.index.sync()
+    look(ReplicaStatus("2" * 40, ready=True, age=1.0))
+    assert states[-1] == ("missing", "its remote has lost everything that it held")
+    look(unread)
+    assert states[-1] == ("missing", "its remote has not been read yet")
+    assert FolderLayer(RANK, None, lambda: None).health().state == "missing"
+
+
+class _FixedFollower(Follower):
+    """A follower in a state that a test chooses."""
+
+    fixed = ReplicaStatus("", ready=False, age=None)
+
+    def status(self) -> ReplicaStatus:
+        return self.fixed
