@@ -66,6 +66,8 @@ def _install_checks(lock: str) -> None:
 
 def _make_venv() -> None:
     """Keep a whole `.venv` that this Python made here; replace one that was copied, cut off, or lost its Python."""
+    if VENV.is_symlink():
+        raise SetupError(".venv is a link, and another checkout may use what it leads to. Remove the link first.")
     made = VENV / ".made"
     origin = f"{ROOT}\n{sys.version}\n"
     whole = PYTHON.exists() and (VENV / "bin" / "pip").exists()  # pip comes last

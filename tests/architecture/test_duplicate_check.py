@@ -39,17 +39,6 @@ def _check(tmp_path: Path, **files: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_the_product_hardly_repeats_itself() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "tools" / "check_duplicates.py")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_copied_lines_are_found_under_another_function_name(tmp_path: Path) -> None:
     one = SIX_LINES.format(name="one", total="total", value="value")
     two = SIX_LINES.format(name="two", total="total", value="value")

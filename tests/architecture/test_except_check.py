@@ -33,10 +33,6 @@ def run(project: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_the_project_keeps_to_it() -> None:
-    assert run(ROOT) == (0, "")
-
-
 @pytest.mark.parametrize(
     "handler",
     [

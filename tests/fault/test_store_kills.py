@@ -66,7 +66,7 @@ def test_a_writer_killed_at_random_loses_nothing(kind: str, tmp_path: Path, git_
         repo.commit("No keep")
     chance = random.Random(kind)
     writes: list[Told] = []
-    rounds = amount(20, 300) if kind == "git" else amount(5, 100)
+    rounds = amount(10, 300) if kind == "git" else amount(5, 100)
     for number in range(rounds):
         writer = start(folder, tmp_path / "state", "auto" if repo else "manual", f"round {number}", 0)
         assert writer.stdout

@@ -245,7 +245,7 @@ def test_after_any_sequence_of_events_the_index_equals_one_built_from_nothing(am
     run_state_machine_as_test(
         Folder,
         settings=settings(
-            max_examples=amount(12, 200),
+            max_examples=amount(6, 200),
             stateful_step_count=50 if SOAK else 20,
             deadline=None,
             suppress_health_check=list(HealthCheck),

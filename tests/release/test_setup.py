@@ -21,3 +21,20 @@ def test_an_environment_that_was_cut_off_while_it_was_made_is_made_anew(tmp_path
     make = "import setup; setup._make_venv()"
     subprocess.run([sys.executable, "-c", make], cwd=tmp_path / "tools", check=True, timeout=500)
     assert (tmp_path / ".venv" / "bin" / "pip").exists()
+
+
+def test_an_environment_that_is_a_link_is_left_as_it_is(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept").touch()
+    checkout = tmp_path / "checkout"
+    (checkout / "tools").mkdir(parents=True)
+    shutil.copy(ROOT / "tools" / "setup.py", checkout / "tools")
+    for lock in ("requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / lock, checkout)
+    (checkout / ".venv").symlink_to(other)
+    done = subprocess.run(
+        [sys.executable, checkout / "tools" / "setup.py"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, "setup: .venv is a link" in done.stderr) == (1, True), done.stderr
+    assert [one.name for one in other.iterdir()] == ["kept"]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from benchmarks.sessions.base import write_base
-from benchmarks.sessions.files import FilesPlayer
 from benchmarks.sessions.kb import KbPlayer
 from benchmarks.sessions.notes import NotesPlayer
 from benchmarks.sessions.outcomes import SESSIONS, Player
@@ -23,4 +22,3 @@ def tokens(player: type[Player], session: str, folder: Path) -> float:
 @pytest.mark.parametrize("session", SESSIONS)
 def test_a_session_costs_at_most_half_of_what_it_costs_with_kb(session: str, tmp_path: Path) -> None:
     assert tokens(NotesPlayer, session, tmp_path / "notes") <= tokens(KbPlayer, session, tmp_path / "kb") / 2
-    assert tokens(FilesPlayer, session, tmp_path / "files") > 0

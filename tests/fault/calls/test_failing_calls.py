@@ -39,13 +39,13 @@ def quick_folder() -> Iterator[Path]:
 @pytest.mark.parametrize(
     ("write", "fault", "parts", "stride"),
     [
-        ("rename", "EIO", "store", 180),
-        ("create", "ENOSPC from then on", "store", 7),
-        ("create", "EIO", "index", 90),
-        ("rename", "EACCES from then on", "index", 90),
-        ("kb_commit", "EIO", "store", 24),
-        ("delete an edit", "EIO", "store", 40),
-        ("delete without Git", "ENOSPC from then on", "store", 4),
+        ("rename", "EIO", "store", 360),
+        ("create", "ENOSPC from then on", "store", 14),
+        ("create", "EIO", "index", 180),
+        ("rename", "EACCES from then on", "index", 180),
+        ("kb_commit", "EIO", "store", 48),
+        ("delete an edit", "EIO", "store", 80),
+        ("delete without Git", "ENOSPC from then on", "store", 8),
     ],
 )
 def test_a_write_with_a_failing_call_is_done_or_undone(
