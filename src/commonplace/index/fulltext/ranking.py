@@ -29,8 +29,11 @@ from commonplace.index.sites.translation_order import TRANSLATION_WINDOW, reader
 
 MAX_RERANKED = 30
 """Number of the best documents that are reranked by their best section."""
-SECTION_WEIGHT = 0.4
-"""Weight of the best section's score relative to the document's."""
+SECTION_WEIGHT = 0.9
+"""Weight of the best section's score relative to the document's.
+
+With less, a long page that contains the words of a question in different sections is ahead of the page about them.
+"""
 SECTIONS_SEEN = 200
 """Minimum number of sections of those documents that are fetched."""
 MAX_TIED = 100
