@@ -112,15 +112,17 @@ class ReplicaOptions:
         }
 
 
-def require_consistent_replicas(settings: Settings, replicas: ReplicaOptions) -> None:
+def require_consistent_replicas(settings: Settings) -> None:
     """Reject options of replicas that need others, or exclude them.
 
     Raises:
         ConfigError: remotes are named, and layers are, too; or nothing is followed, and an option needs a replica.
     """
-    if replicas.replica_of and names_layers(settings):
+    if settings.replica_of and names_layers(settings):
         raise ConfigError(
-            "Layers and --replica-of are named.", kind="replica", hint="Name layers, or remotes to follow."
+            "Layers and remotes to follow (--replica-of, COMMONPLACE_REPLICA_OF) are named.",
+            kind="replica",
+            hint="Name layers, or remotes to follow.",
         )
     if settings.replica_of:
         return

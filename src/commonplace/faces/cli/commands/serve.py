@@ -99,7 +99,7 @@ def command(
     given: Flags = {"kb": paths} if paths else {}
     settings = session.configured({**listening.flags(), **replicas.flags(), **layers.flags(), **given})
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=listening.toolset)
-    require_consistent_replicas(settings, replicas)
+    require_consistent_replicas(settings)
     _require_complete_node(settings)
     is_named = names_layers(settings) or settings.replica_of
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:

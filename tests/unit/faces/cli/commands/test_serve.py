@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from commonplace.faces.cli.commands.serve import ServeOptions
@@ -24,7 +26,7 @@ def test_only_what_is_given_becomes_a_setting() -> None:
     ("code", "arguments", "says"),
     [
         (2, [".", "--replica-of", "/a.git"], "Folders and --replica-of are named"),
-        (2, ["--manifest", "layers.json", "--replica-of", "/a.git"], "Layers and --replica-of are named"),
+        (2, ["--manifest", "layers.json", "--replica-of", "/a.git"], "Layers and remotes to follow"),
         (2, ["--replica-writes"], "nothing is followed"),
         (2, ["--node-url", "http://127.0.0.1:1"], "A node_url is set"),
         (2, ["--replica-of", "/a.git", "--node-url", "http://127.0.0.1:1"], "A node_url is set"),
@@ -44,3 +46,8 @@ def test_what_cannot_be_served_is_refused_at_once(shell: Shell, code: int, argum
     assert (done.code, done.stdout) == (code, b""), done
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_layers_and_a_remote_of_the_environment_are_not_served_one_instead_of_the_other(tmp_path: Path) -> None:
+    done = Shell(tmp_path, {"COMMONPLACE_REPLICA_OF": "/a.git"})("serve", "--manifest", "layers.json")
+    assert (done.code, "COMMONPLACE_REPLICA_OF" in done.stderr) == (2, True), done
