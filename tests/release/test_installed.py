@@ -13,7 +13,10 @@ import pytest
 from release.environments import Installed, dist, environment, first_answer, outside
 from support import ROOT
 
-pytestmark = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its tracked files")
+pytestmark = [
+    pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its tracked files"),
+    pytest.mark.timeout(600),  # the packages are installed with the first test
+]
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from commonplace.index.sites.translation_order import TRANSLATION_WINDOW, reader
 
 MAX_RERANKED = 30
 """Number of the best documents that are reranked by their best section."""
-SECTION_WEIGHT = 0.9
+SECTION_WEIGHT = 0.7
 """Weight of the best section's score relative to the document's.
 
 With less, a long page that contains the words of a question in different sections is ahead of the page about them.

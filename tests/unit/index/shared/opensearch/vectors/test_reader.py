@@ -165,7 +165,12 @@ def test_similarities_of_the_cluster_serve_a_servers_own_index(meant: BothIndexe
     assert near is not None
     with_theirs = meant.index.search(SearchQuery(text="restore database", similarity=near))
     _, own = meant.found("restore database")
-    assert [hit.record.address for hit in with_theirs.hits] == [hit.record.address for hit in own.hits]
+    # The cluster's similarities are rounded: hits of nearly the same score may change places.
+    assert {hit.record.address for hit in with_theirs.hits} == {hit.record.address for hit in own.hits}
+    scores = {hit.record.address: hit.score for hit in own.hits}
+    assert [scores[hit.record.address] for hit in with_theirs.hits] == pytest.approx(
+        [hit.score for hit in own.hits], abs=0.02
+    )
 
 
 def test_chunks_are_found_with_their_places(meant: BothIndexes) -> None:
