@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent import agent
 from remotes.replicas import team, writing_pair
 
 
@@ -22,3 +23,16 @@ def test_the_answer_to_a_write_names_its_commit(tmp_path: Path, *, peers: bool) 
             assert reader.page("GET", f"page{number}", headers={"commonplace-at-least": commit}).status == 200
             found = reader.ask("GET", "/api/v1/search?q=words", headers={"commonplace-at-least": commit}).json["total"]
             assert found >= number + 1
+
+
+def test_the_answer_to_a_write_over_mcp_names_its_commit(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    work, remote = team(tmp_path)
+    replica = ("mcp", "--replica-of", str(remote), "--replica-writes", "--replica-poll", "3600", "--tier", "write")
+    with agent(*replica) as client:
+        for number in range(3):
+            written = client.raw("write", page=f"page{number}", text=f"# Page {number}\n")
+            assert not written.is_error, written
+            assert written.meta is not None
+            [source] = written.meta["commonplace/sources"]
+            assert source["commit"] == work.git("--git-dir", str(remote), "rev-parse", "HEAD")

@@ -11,13 +11,19 @@ _WRITTEN: ContextVar[dict[str, str] | None] = ContextVar("written", default=None
 
 @contextmanager
 def recording_written() -> Generator[dict[str, str]]:
-    """Collect the last commit of the block's writes to each store, by the store's identity; only of this context."""
+    """Collect the last commit of the block's writes to each store, by the store's identity; only of this context.
+
+    A block around this one gets them at the end.
+    """
     written: dict[str, str] = {}
+    outer = _WRITTEN.get()
     token = _WRITTEN.set(written)
     try:
         yield written
     finally:
         _WRITTEN.reset(token)
+        if outer is not None:
+            outer |= written
 
 
 def record_written(store: str, commit: str) -> None:

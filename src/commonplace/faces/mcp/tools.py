@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from commonplace.domain.changes import RetainedCopy, recording_retained
+from commonplace.domain.cluster.written_commits import recording_written
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import ERROR_MAPPINGS
@@ -96,10 +97,10 @@ class ToolHandlers:
     def _run_tool(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
-        with recording_retained() as kept:
+        with recording_retained() as kept, recording_written() as written:
             shown = row.handler.run(call, arguments)
         result = _result(self._toolset, _with_kept(shown, in_no_commit(kept)))
-        sources = _sources(call.services) if before is None else before
+        sources = _sources(call.services, written) if before is None else before
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
     @property
@@ -146,13 +147,22 @@ def _wire(row: Tool) -> types.Tool:
     )
 
 
-def _sources(services: Services) -> list[Json]:
-    """The commit and the generation of the index of every open collection; none where that cannot be told now."""
+def _sources(services: Services, written: Mapping[str, str] | None = None) -> list[Json]:
+    """The commit and the generation of the index of every open collection; none where that cannot be told now.
+
+    Args:
+        services: The services of the call.
+        written: The commits that the call itself has made, by the identity of their store. A replica's index follows.
+    """
+    made = written or {}
     try:
-        found = [history.collection_state(collection) for collection in services.collections.opened]
+        found = [(made.get(one.store.identity), history.collection_state(one)) for one in services.collections.opened]
     except KnowledgeError:
         return []
-    return [{"collection": one.collection, "commit": one.commit, "generation": one.generation} for one in found]
+    return [
+        {"collection": one.collection, "commit": commit or one.commit, "generation": one.generation}
+        for commit, one in found
+    ]
 
 
 def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:
