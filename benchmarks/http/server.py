@@ -44,19 +44,24 @@ def tool_call(tool: str, arguments: Mapping[str, object]) -> tuple[bytes, dict[s
 class HttpServer:
     """A `commonplace serve` process and one connection to it; ended with its block."""
 
-    def __init__(self, tree: Tree, environment: Mapping[str, str], *arguments: str) -> None:
+    def __init__(
+        self, tree: Tree, environment: Mapping[str, str], *arguments: str, remote: Path | None = None, port: int = 0
+    ) -> None:
         """Start it.
 
         Args:
             tree: What it serves.
             environment: Added to this process's own.
             arguments: Further flags of `commonplace serve`.
+            remote: A remote of the tree, which is followed instead of serving the folder.
+            port: Port; 0 for any that is free.
 
         Raises:
             RuntimeError: It ended instead of serving.
         """
+        served = ["--replica-of", str(remote)] if remote else [str(tree.folder)]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "serve", str(tree.folder), "--port", "0", *arguments],
+            [sys.executable, "-m", "commonplace", "serve", *served, "--port", str(port), *arguments],
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **environment, "COMMONPLACE_EMBED": "false"},

@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import quote
@@ -33,8 +35,11 @@ READS_REMOTES = frozenset(
     }
 )  # fmt: skip
 """Commands that take a remote for their folder."""
-UNTOUCHED = frozenset({"--manifest", "--personal", "--shared", "--replica-of"})
+UNTOUCHED = frozenset({"--replica-of"})
 """Options of command lines that are not changed."""
+READS_LAYERS = frozenset({"mcp", "serve", "resolve", "conflicts"})
+"""Commands that take layers."""
+PAIR = frozenset({"--personal", "--shared"})
 VALUED = frozenset(
     {"--toolset", "--tier", "--commit", "--host", "--port", "--transport", "--log-level", "--rate-limit"}
 )
@@ -79,6 +84,8 @@ def deployed(arguments: Sequence[str | Path], *, folder: Path | None = None) -> 
     name = str(line[0])
     if any(str(word) in UNTOUCHED for word in line) or _option(line, "--toolset") == "projects":
         changed = None
+    elif any(str(word) in {"--manifest", *PAIR} for word in line):
+        changed = _layered(line, folder or Path.cwd()) if name in READS_LAYERS else None
     elif name in SERVES:
         changed = _serving(line)
     else:
@@ -98,7 +105,53 @@ def _serving(line: list[str | Path]) -> tuple[list[str | Path], Served] | None:
         kept += ["--toolset", usual]
     remotes = [word for place in places for word in ("--replica-of", _checkouts[Path(place)].url)]
     engine = ["--engine-url", os.environ[ENGINE]] if DEPLOYMENT == "cluster" else []
+    # Bases of several tests have the same name, and two of a name cannot share the indexes of a cluster.
+    os.environ["COMMONPLACE_ENGINE_PREFIX"] = f"t-{sha256(' '.join(map(str, places)).encode()).hexdigest()[:12]}"
     return [*kept, *remotes, "--replica-writes", "--replica-poll", "1", *engine], served
+
+
+def _layered(line: list[str | Path], folder: Path) -> tuple[list[str | Path], Served] | None:
+    """The same with a remote behind each folder of a layer that is there; a manifest is copied for it."""
+    made: list[str | Path] = []
+    places: list[str | Path] = []
+    for before, word in zip(["", *line], line, strict=False):
+        if before == "--manifest" and (folder / word).is_file():
+            made.append(_manifest_of_remotes(folder / word, places))
+        elif before in PAIR and (folder / word).is_dir():
+            made.append(_remote_of(folder / word, places))
+        else:
+            made.append(word)
+    if not places:
+        return None
+    poll = ["--replica-poll", "1"] if line[0] in SERVES else []
+    return [*made, *poll], _checked_out(list(dict.fromkeys(places)))
+
+
+def _manifest_of_remotes(manifest: Path, places: list[str | Path]) -> Path:
+    try:
+        told = json.loads(manifest.read_text())
+        entries = [entry for entry in told["layers"] if entry.get("source", "okf-local") == "okf-local"]
+        others = [entry for entry in told["layers"] if entry.get("source", "okf-local") != "okf-local"]
+        found = [(entry, manifest.parent / Path(entry["path"]).expanduser()) for entry in entries]
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError):
+        return manifest
+    for entry, place in found:
+        if "://" not in entry["path"]:
+            entry["path"] = _remote_of(place, places) if place.is_dir() else str(place)
+    for entry in others:
+        words = [entry.get("command"), *(entry.get("args") or [])]
+        if any(str(word).startswith(("./", "../")) for word in words):
+            return manifest
+    copy = Path(tempfile.mkdtemp(dir=_folder())) / manifest.name
+    copy.write_text(json.dumps(told))
+    return copy
+
+
+def _remote_of(place: Path, places: list[str | Path]) -> str:
+    real = place.resolve()
+    places.append(real)
+    _checked_out([real])
+    return _checkouts[real].url
 
 
 def _command(line: list[str | Path], folder: Path | None) -> tuple[list[str | Path], Served] | None:

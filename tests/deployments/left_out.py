@@ -10,6 +10,9 @@ SUBFOLDER = "a replica follows a whole branch: a base in a subfolder of a reposi
 LINKS = "what a link outside leads to is not in the commit: a path below it does not exist and needs no refusal"
 IDENTITY = "a replica commits as the user of its server, not as the configuration of a folder's repository says"
 UNASKED = "what a test writes into its folder is pushed with its next request, and this test sends none"
+COMPLETION = "a shell completes pages of the folder in which it is, from the index of that folder"
+VARIABLE = "a remote is behind the folders of a command line, and this test names its folder by a variable"
+UNNAMED = "the program of the wiki names no commit to wait for: what was pushed a moment ago may arrive after its call"
 
 LEFT_OUT = {
     "test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed": UNCOMMITTED,
@@ -36,6 +39,19 @@ LEFT_OUT = {
     "test_an_operation_in_progress_is_said_and_read_through": WORK_TREE,
     "test_commits_name_the_program_that_asked_as_it_is_set": IDENTITY,
     "test_a_subscriber_of_changes_is_told_of_each_change": UNASKED,
+    "test_a_change_is_told_within_a_second_of_being_noticed": UNASKED,
+    "test_what_an_asterisk_replaces_unseen_is_kept": UNCOMMITTED,
+    "test_a_page_comes_back_as_it_was_and_loose_text_is_never_lost": UNCOMMITTED,
+    "test_without_git_there_is_no_history_and_that_is_said": HISTORY,
+    "test_without_git_a_write_is_a_file": HISTORY,
+    "test_a_write_can_be_left_to_the_users_own_commit": COMMITS,
+    "test_what_is_staged_elsewhere_stays_staged": COMMITS,
+    "test_the_log_tells_who_what_and_when": IDENTITY,
+    "test_several_folders_are_searched_as_one": VARIABLE,
+    "test_a_link_that_an_editor_saved_a_moment_ago_follows_a_rename": UNNAMED,
+    "test_a_shell_is_offered_what_fits": COMPLETION,
+    "test_of_very_many_pages_a_shell_is_offered_the_folders": COMPLETION,
+    "test_completing_loads_neither_the_command_line_nor_the_index": COMPLETION,
 }
 
 

@@ -54,9 +54,9 @@ def knowledge(folder: Path) -> tuple[GitRepo, Path]:
     return work, remote
 
 
-def push(work: GitRepo, path: str, text: str) -> str:
+def push(work: GitRepo, path: str, text: str, *options: str) -> str:
     commit = work.commit(f"Write {path}", **{path: text})
-    work.git("push", "--quiet", "origin", "HEAD")
+    work.git("push", "--quiet", *options, "origin", "HEAD")
     return commit
 
 
@@ -116,6 +116,43 @@ def test_searches_through_the_cluster_are_those_of_a_server_alone(tmp_path: Path
             assert [hit["path"] for hit in found["results"]] == ["notes/new"]
             wait_until(lambda server=server: state(server) == "current", "the shared index")
             assert without_scores(rest(server, "unmistakable").json) == without_scores(found)
+
+
+def test_a_base_that_is_force_pushed_or_dropped_from_the_cluster_is_answered_right_all_the_while(
+    tmp_path: Path, opensearch_url: str
+) -> None:
+    work, remote = knowledge(tmp_path)
+    first = work.git("rev-parse", "HEAD")
+    dropped = push(work, "notes/new.md", "# Brand new\n\nunmistakable words about a restore\n")
+    prefix = f"accept-{secrets.token_hex(4)}"
+    env = {"COMMONPLACE_ENGINE_PREFIX": prefix}
+    with (
+        replica(tmp_path / "one", remote, "--engine-url", opensearch_url, env=env) as server,
+        OpenSearch([opensearch_url]) as client,
+    ):
+        assert _paths(server, "unmistakable", dropped) == ["notes/new"]
+        wait_until(lambda: state(server) == "current", "the shared index")
+        work.git("reset", "--quiet", "--hard", first)
+        kept = push(work, "notes/kept.md", "# Kept\n\ninconfusable words\n", "--force")
+        assert _paths(server, "unmistakable", kept) == []
+        wait_until(lambda: state(server) == "current", "the index after the forced push")
+        before = _searches(client, prefix)
+        assert (_paths(server, "unmistakable"), _paths(server, "inconfusable")) == ([], ["notes/kept"])
+        assert _searches(client, prefix) > before, "the cluster was asked"
+        client.indices.delete(index=f"{prefix}-*")
+        commit = push(work, "notes/more.md", "# More\n\nincomparable words\n")
+        assert _paths(server, "incomparable", commit) == ["notes/more"]
+        while state(server) != "current":
+            assert _paths(server, "inconfusable") == ["notes/kept"]
+        before = _searches(client, prefix)
+        assert _paths(server, "incomparable") == ["notes/more"]
+        assert _searches(client, prefix) > before, "the cluster is used again"
+
+
+def _paths(server: Server, text: str, at_least: str = "") -> list[str]:
+    answer = server.ask("GET", f"/api/v1/search?q={quote(text)}" + (f"&at_least={at_least}" if at_least else ""))
+    assert answer.status == 200, answer.body
+    return [hit["path"] for hit in answer.json["results"]]
 
 
 def test_a_cluster_that_goes_away_is_said_while_answers_go_on_and_is_used_again_when_it_is_back(
