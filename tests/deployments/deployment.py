@@ -104,9 +104,11 @@ def _serving(line: list[str | Path]) -> tuple[list[str | Path], Served] | None:
     if _option(line, "--toolset") is None and (usual := _usual_toolset(places)):
         kept += ["--toolset", usual]
     remotes = [word for place in places for word in ("--replica-of", _checkouts[Path(place)].url)]
-    engine = ["--engine-url", os.environ[ENGINE]] if DEPLOYMENT == "cluster" else []
-    # Bases of several tests have the same name, and two of a name cannot share the indexes of a cluster.
-    os.environ["COMMONPLACE_ENGINE_PREFIX"] = f"t-{sha256(' '.join(map(str, places)).encode()).hexdigest()[:12]}"
+    engine: list[str] = []
+    if DEPLOYMENT == "cluster":
+        engine = ["--engine-url", os.environ[ENGINE]]
+        # Bases of several tests have the same name, and two of a name cannot share the indexes of a cluster.
+        os.environ["COMMONPLACE_ENGINE_PREFIX"] = f"t-{sha256(' '.join(map(str, places)).encode()).hexdigest()[:12]}"
     return [*kept, *remotes, "--replica-writes", "--replica-poll", "1", *engine], served
 
 

@@ -154,14 +154,19 @@ def _sources(services: Services, written: Mapping[str, str] | None = None) -> li
         services: The services of the call.
         written: The commits that the call itself has made, by the identity of their store. A replica's index follows.
     """
-    made = written or {}
+    opened = services.collections.opened
     try:
-        found = [(made.get(one.store.identity), history.collection_state(one)) for one in services.collections.opened]
+        found = [history.collection_state(collection) for collection in opened]
     except KnowledgeError:
         return []
+    made = {one.name: written.get(one.store.identity) for one in opened} if written else {}
     return [
-        {"collection": one.collection, "commit": commit or one.commit, "generation": one.generation}
-        for commit, one in found
+        {
+            "collection": one.collection,
+            "commit": made.get(one.collection) or one.commit,
+            "generation": one.generation,
+        }
+        for one in found
     ]
 
 
