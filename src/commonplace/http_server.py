@@ -33,7 +33,7 @@ from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.tools import result_text
-from commonplace.faces.mcp.toolset import Call, Tier, Toolset
+from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
 from commonplace.faces.web.app import WebPages, credentials
@@ -47,6 +47,7 @@ from commonplace.registration import (
     toolset_pages,
     unknown_toolset,
 )
+from commonplace.settings import Tier
 
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject

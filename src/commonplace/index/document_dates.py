@@ -1,6 +1,6 @@
 """Created and updated times of documents from their history, computed in the background.
 
-Until they are known, the files' own times are used.
+Until they are known, the files' own times are used; for files of a commit, which have none, the time of the commit.
 """
 
 from __future__ import annotations
@@ -201,9 +201,17 @@ def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:
 
 
 def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
-    """Created and updated times: from the frontmatter, else from the commits, else from the file."""
+    """Created and updated times: from the frontmatter, else from the commits, else from the file.
+
+    A file of a commit has no time: its document keeps the times that it has.
+    """
     _, created, updated, given, _, _, mtime_ns = row
-    first, last = (iso_timestamp(commit.when) for commit in commits) if commits else [iso_timestamp(mtime_ns / 1e9)] * 2
+    if commits:
+        first, last = (iso_timestamp(commit.when) for commit in commits)
+    elif mtime_ns:
+        first = last = iso_timestamp(mtime_ns / 1e9)
+    else:
+        first, last = created, updated
     return created if given & GIVEN_CREATED else first, updated if given & GIVEN_UPDATED else last
 
 
@@ -214,7 +222,7 @@ def _change(row: _Row, dated: tuple[str, str], *, is_newer: bool) -> _DateChange
     """The new columns of a document and its key; None if they are unchanged."""
     path, created, updated, given, before, revision, mtime_ns = row
     first, last = dated
-    if is_newer and not given & GIVEN_UPDATED:
+    if is_newer and mtime_ns and not given & GIVEN_UPDATED:
         last = iso_timestamp(mtime_ns / 1e9)
     state = DATE_UNCOMMITTED if is_newer else DATE_KNOWN
     if (first, last, state) == (created, updated, before):

@@ -8,14 +8,18 @@ keyed by path, so repeating a part changes nothing.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import cast
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Progress, Store
+from commonplace.domain.records import iso_timestamp
 from commonplace.index.batch_lock import BatchLock
 from commonplace.index.catalogue import pending_files
 from commonplace.index.catalogue.database import (
@@ -32,10 +36,12 @@ from commonplace.index.fulltext.document_text import text_from_json
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.ingest.parse_pool import Parse, parsing
 from commonplace.index.ingest.text_writers import LARGE_TEXT, FullTextBatch, RecentTextWriter
-from commonplace.index.ingest.transaction import IngestTransaction, LoadedFile, Outcome
+from commonplace.index.ingest.transaction import Files, IngestTransaction, LoadedFile, Outcome
 from commonplace.index.process.garbage_collector import gc_disabled
 from commonplace.index.sites.finder import SiteFinder
 from commonplace.index.sites.refresh import refresh_sites
+
+log = logging.getLogger(__name__)
 
 MAX_SMALL_UPDATE = 64
 """Maximum number of changed files that go into the catalogue alone."""
@@ -72,7 +78,8 @@ class Ingest:
         with self._catalogue.writing() as connection:
             recent = RecentTextWriter(connection)
             again = pending_files.left_by_crash(connection, paths)
-            files, linker = (self._store.stat, self._store.read), LinkWriter(connection, self._store, self._other_files)
+            files = self._files(self._store.read)
+            linker = LinkWriter(connection, self._store, self._other_files)
             taking = IngestTransaction(files, connection, recent, linker, outcome, again)
             for path in dict.fromkeys(paths):
                 taking.take(Address(path), None)
@@ -182,6 +189,18 @@ class Ingest:
                 grow(connection, "fulltext")
                 grow(connection, "generation")
 
+    def _files(self, read: Callable[[Address], bytes]) -> Files:
+        return Files(self._store.stat, read, cache(self._commit_time))
+
+    def _commit_time(self) -> str:
+        """Time of the newest commit in ISO 8601; of the epoch if there is none or it cannot be read."""
+        try:
+            commits = self._store.history.log(None, limit=1)
+        except KnowledgeError as error:  # documents are indexed all the same, and dated when the history can be read
+            log.warning("%s: the time of the current commit could not be read: %s", self._store.name, error)
+            commits = []
+        return iso_timestamp(commits[0].when if commits else 0)
+
     def _batch(self, stats: Mapping[str, FileStat], outcome: Outcome, parse: Parse, tell: _Tell) -> int:
         """Index a batch of the pending files; returns how many remain."""
         with self._catalogue.writing() as connection:
@@ -200,7 +219,7 @@ class Ingest:
             bulk = waiting > MAX_SMALL_UPDATE
             with self._fulltext.writing(bulk=bulk) as writer, self._store.reading() as read:
                 taking = IngestTransaction(
-                    (self._store.stat, read), connection, FullTextBatch(connection, writer), linker, outcome, left
+                    self._files(read), connection, FullTextBatch(connection, writer), linker, outcome, left
                 )
                 begun = pending_files.begun_paths(connection, BATCH_FILES)
                 files = _BatchFiles(begun, left, stats)

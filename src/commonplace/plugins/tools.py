@@ -14,10 +14,11 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.peers import Peer
-from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tier, Tool, ToolResult
+from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tool, ToolResult
 from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
 from commonplace.plugins.values import FaultSink, WrongValueError, built, function, items, named, plain_object, text
+from commonplace.settings import Tier
 
 HOOK = "get_mcp_tools"
 EXPECTED = "a dict of names and dicts with description, inputSchema and handler"

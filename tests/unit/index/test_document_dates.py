@@ -80,6 +80,38 @@ def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows
         assert _times(made) == _times_from_nothing(made, tmp_path / "fresh")
 
 
+class UnreadHistory(WrappedHistory):
+    """It names no commits of documents until it is told to."""
+
+    is_readable = False
+
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+        if not self.is_readable:
+            raise GitError("The history cannot be read.", kind="repository")
+        return self.real.touched(addresses)
+
+
+def test_a_document_of_a_bare_repository_has_the_date_of_the_commit_until_its_own_are_known(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base")
+    repo.write("old.md", "word\n")
+    _commit(repo, BEGIN, "old.md")
+    repo.write("new.md", "word\n")
+    _commit(repo, BEGIN + DAY, "new.md")
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(tmp_path / "base.git"))
+    history = UnreadHistory(open_store(tmp_path / "base.git", commit="manual", state_dir=tmp_path / "state"))
+    index = open_index(history.store(), tmp_path / "cache")
+    try:
+        index.sync()
+        dates = {(record.created, record.updated) for record in index.list(ListQuery(sort="path", limit=9)).records}
+        assert dates == {("2020-09-14T12:26:40Z", "2020-09-14T12:26:40Z")}
+        history.is_readable = True
+        index.sync()
+        dates = {(record.created, record.updated) for record in index.list(ListQuery(sort="updated", limit=9)).records}
+        assert dates == {("2020-09-13T12:26:40Z",) * 2, ("2020-09-14T12:26:40Z",) * 2}
+    finally:
+        index.close()
+
+
 def _happens(repo: GitRepo, chance: random.Random, when: int) -> None:
     """Something that changes files, commits, or both."""
     event = chance.choice(["edit", "edit", "commit", "commit", "there and back", "amend", "reset", "switch", "remove"])

@@ -30,9 +30,10 @@ from commonplace.faces.mcp.sdk import Context, McpServer, State, asgi_scope
 from commonplace.faces.mcp.server_instructions import server_instructions
 from commonplace.faces.mcp.subscriptions import SubscriptionManager
 from commonplace.faces.mcp.tools import ToolHandlers
-from commonplace.faces.mcp.toolset import Call, ResourceContents, Resources, ResourceSource, Tier, Toolset
+from commonplace.faces.mcp.toolset import Call, ResourceContents, Resources, ResourceSource, Toolset
 from commonplace.services.services import Services
 from commonplace.services.skills.discovery import Skills
+from commonplace.settings import Tier
 
 LIST_FRESH_MS = 60_000
 """How long a client may take for current what changes with a restart only."""

@@ -17,6 +17,7 @@ from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeE
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.peers import NULL_CLIENT, Peer
+from commonplace.settings import Tier
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.domain.addresses import Address
@@ -24,7 +25,6 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
     from commonplace.services.services import Services
     from commonplace.services.sessions.memory import SessionMemory
 
-Tier: TypeAlias = Literal["read", "write", "admin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """From the least to the most that a caller may do."""
 

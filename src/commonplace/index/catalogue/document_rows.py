@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, cast
@@ -129,10 +129,13 @@ class DocumentRows:
 
     Args:
         connection: The catalogue, inside a write transaction.
+        commit_time: Returns the time of the store's current commit in ISO 8601: the date of a document whose file has
+            no time of its own, until its history is read.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, commit_time: Callable[[], str]) -> None:
         self._connection = connection
+        self._commit_time = commit_time
         self._files: list[tuple[int | str, ...]] = []
         self._details: list[tuple[int, str, str]] = []
         self._tags: list[tuple[str, int, str]] = []
@@ -149,7 +152,8 @@ class DocumentRows:
         key = document_key(columns.path)
         if known:
             self._replaced.append(key)
-        self._files.append(_file_row(key, columns, stat, known))
+        changed = iso_timestamp(stat.mtime_ns / 1e9) if stat.mtime_ns else self._commit_time()
+        self._files.append(_file_row(key, columns, stat, known, changed))
         self._details.append((key, columns.record, columns.outline))
         self._tags += [(folded, key, tag) for folded, tag in columns.tags]
 
@@ -162,8 +166,9 @@ class DocumentRows:
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
 
 
-def _file_row(key: int, columns: DocumentColumns, stat: FileStat, known: Record | None) -> tuple[int | str, ...]:
-    changed = iso_timestamp(stat.mtime_ns / 1e9)
+def _file_row(
+    key: int, columns: DocumentColumns, stat: FileStat, known: Record | None, changed: str
+) -> tuple[int | str, ...]:
     created, updated = columns.created or (known.created if known else changed), columns.updated or changed
     given = (GIVEN_CREATED if columns.created else 0) | (GIVEN_UPDATED if columns.updated else 0)
     return (

@@ -35,8 +35,16 @@ class Outcome:
     """Whether `flush` should run, in the background."""
 
 
-Files = tuple[Callable[[Address], FileStat | None], Callable[[Address], bytes]]
-"""Functions that return a file's metadata and bytes."""
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of an ingestion."""
+
+    stat: Callable[[Address], FileStat | None]
+    """Returns a file's metadata; None if there is no such file."""
+    read: Callable[[Address], bytes]
+    """Returns a file's bytes."""
+    commit_time: Callable[[], str]
+    """Returns the time of the current commit in ISO 8601; called for files that have no time of their own."""
 
 
 class LoadedFile(NamedTuple):
@@ -54,7 +62,7 @@ class IngestTransaction:
     """Indexes files one by one inside one transaction of the catalogue.
 
     Args:
-        files: Functions that return a file's metadata and bytes.
+        files: The files.
         connection: The catalogue.
         texts: Writer of the texts.
         linker: Writer of the links.
@@ -71,13 +79,13 @@ class IngestTransaction:
         outcome: Outcome,
         again: Collection[str],
     ) -> None:
-        self._stat, self._read = files
+        self._stat, self._read = files.stat, files.read
         self._connection = connection
         self._texts = texts
         self._linker = linker
         self._outcome, self._before = outcome, (outcome.added, outcome.removed)
         self._again = again
-        self._entries = DocumentRows(connection)
+        self._entries = DocumentRows(connection, files.commit_time)
         self._unreadable = {cast("str", row[0]) for row in connection.execute("SELECT path FROM unreadable")}
         self.size = 0
         """Bytes read so far."""

@@ -12,6 +12,8 @@ from commonplace.store.git.tree_cache import TreeCache
 
 _KEPT = 100_000
 """Entries of trees that are kept parsed while walking: of neighbouring commits almost all trees are the same."""
+_MAX_FOUND = 10_000
+"""Maximum number of found paths that are cached; beyond it, all are forgotten."""
 MAX_ENTRIES = 1_000_000
 """Entries of trees that one comparison looks at: a few objects can stand for more files than any disk holds."""
 MAX_PATH_BYTES = 4_096
@@ -19,11 +21,16 @@ MAX_PATH_BYTES = 4_096
 
 
 class TreeDiff:
-    """The trees of one repository; for one thread at a time."""
+    """The trees of one repository; for one thread at a time.
 
-    def __init__(self, repository: GitRepository) -> None:
+    Args:
+        repository: The repository.
+        kept: Entries of trees that are kept parsed.
+    """
+
+    def __init__(self, repository: GitRepository, kept: int = _KEPT) -> None:
         self._repository = repository
-        self._cache = TreeCache(repository.content, _KEPT)
+        self._cache = TreeCache(repository.content, kept)
         self._found: dict[tuple[str, bytes], str] = {}
         self._sizes: dict[str, int] = {"": 0}
 
@@ -33,6 +40,8 @@ class TreeDiff:
         for name in path.split(b"/") if path else ():
             key = found, name
             if key not in self._found:
+                if len(self._found) >= _MAX_FOUND:
+                    self._found.clear()
                 self._found[key] = self._repository.child(found, os.fsdecode(name))
             found = self._found[key]
             if not found:
@@ -90,6 +99,8 @@ class TreeDiff:
 
     def _size(self, tree: str) -> int:
         """How many entries a tree and those in it have; each distinct tree is read once."""
+        if len(self._sizes) >= _MAX_FOUND and tree not in self._sizes:
+            self._sizes = {"": 0}
         waiting = [tree]
         while waiting:
             one = waiting[-1]

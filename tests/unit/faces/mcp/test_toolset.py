@@ -8,9 +8,10 @@ import pytest
 from pydantic import Field
 
 from commonplace.domain.errors import ConfigError, InvalidInputError
-from commonplace.faces.mcp.toolset import Call, Parameters, Tier, Tool, allowed_tools, bind, result_schema
+from commonplace.faces.mcp.toolset import Call, Parameters, Tool, allowed_tools, bind, result_schema
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
+from commonplace.settings import Tier
 
 
 class Arguments(Parameters):

@@ -66,11 +66,16 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         yield made
 
 
-def add(connection: sqlite3.Connection, path: str, text: str, known: Record | None = None) -> Record:
+COMMITTED = "2026-01-02T03:04:05Z"
+
+
+def add(
+    connection: sqlite3.Connection, path: str, text: str, known: Record | None = None, stat: FileStat = STAT
+) -> Record:
     document = read_document(Address(path), text.encode())
     record = build_record(document, revision_of(document.raw))
-    rows = DocumentRows(connection)
-    rows.add(columns_of(document, record), STAT, known)
+    rows = DocumentRows(connection, lambda: COMMITTED)
+    rows.add(columns_of(document, record), stat, known)
     rows.finish()
     return record
 
@@ -86,6 +91,13 @@ def test_a_record_comes_back_as_it_went_in_with_the_times_of_its_file(connection
     assert found is not None
     assert names_of_record(found).aliases == ("Eins", 'Ein "s"')
     assert record_at(connection, "notes/b.md") is None
+
+
+def test_a_document_whose_file_has_no_time_has_that_of_the_commit(connection: sqlite3.Connection) -> None:
+    add(connection, "notes/a.md", A, stat=FileStat(len(A.encode()), 0, 0, 0))
+    found = record_at(connection, "notes/a.md")
+    assert found is not None
+    assert found.updated == COMMITTED
 
 
 def test_a_finding_comes_back_with_its_place(connection: sqlite3.Connection) -> None:

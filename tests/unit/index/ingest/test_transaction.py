@@ -15,7 +15,7 @@ from commonplace.index.catalogue.links import LinkWriter
 from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.ingest.prepared import prepare
 from commonplace.index.ingest.text_writers import RecentTextWriter
-from commonplace.index.ingest.transaction import IngestTransaction, Outcome
+from commonplace.index.ingest.transaction import Files, IngestTransaction, Outcome
 from commonplace.store import open_store
 from indexed import PERMISSIONS, permissions_hold
 
@@ -37,7 +37,7 @@ class Folder:
         self.outcome, others = Outcome(), OtherFiles(self.store)
         with self.catalogue.writing() as connection:
             linker = LinkWriter(connection, self.store, others)
-            files = (self.store.stat, self.store.read)
+            files = Files(self.store.stat, self.store.read, lambda: "2026-01-02T03:04:05Z")
             made = IngestTransaction(files, connection, RecentTextWriter(connection), linker, self.outcome, ())
             yield made
             made.finish()

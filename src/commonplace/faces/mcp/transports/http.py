@@ -19,9 +19,9 @@ from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoun
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.access.session_owners import with_owner, without_owner
 from commonplace.faces.mcp.sdk import McpServer
-from commonplace.faces.mcp.toolset import Tier
 from commonplace.faces.mcp.transports.bodies import checked, in_json
 from commonplace.faces.responses import send_error, send_json
+from commonplace.settings import Tier
 
 MAX_BODY = 16 * 1024 * 1024
 """Bytes of a message: an attachment of 10 MB as base64, and some."""

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
-from commonplace.store.git.past.revision_walk import Spans, changed_blobs, commit_value, document_address, oldest_first
+from commonplace.store.git.past.revision_walk import (
+    Spans,
+    changed_blobs,
+    commit_value,
+    document_address,
+    oldest_first,
+    touched_between,
+)
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_diff import TreeDiff
 
@@ -17,6 +24,8 @@ MAX_CACHED_HEADS = 2
 """Number of commits whose spans are cached, so that switching between two branches does not read them again."""
 MAX_CACHED_CHANGES = 400_000
 """Changes of documents that are cached for a head, of `_CHANGE_BYTES` each; beyond, none are."""
+KEPT_ENTRIES = 30_000
+"""Entries of trees that are kept parsed from head to head: a commit changes few, and a flat folder has many."""
 _ID_BYTES = 20
 _CHANGE_BYTES = 2 * _ID_BYTES
 _NO_BLOB = bytes(_ID_BYTES)
@@ -89,17 +98,30 @@ class DocumentSpans:
         self._known: dict[str, _Known] = {}
         """By head commit, least recently used first."""
         self._lock = threading.Lock()
+        self._trees = TreeDiff(repository, KEPT_ENTRIES)
 
-    def at(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
-        """The spans of these documents, or of all, at a commit. Only commits since the last call are read."""
+    def current(self, addresses: Collection[Address] | None = None) -> tuple[str, Spans]:
+        """The current commit and the spans of these documents, or of all, at it. Only new commits are read.
+
+        The commit is read under the lock: what is known moves to the newest commit, and an older one, which a thread
+        had read before it waited, would need the whole history.
+        """
         with self._lock:
+            head = self._repository.head
+            if not head:
+                return "", {}
             known = self._known.pop(head) if head in self._known else self._advanced(head)
             self._known[head] = known
             while len(self._known) > MAX_CACHED_HEADS:
                 del self._known[next(iter(self._known))]
             if addresses is None:
-                return dict(known.spans)
-            return {address: known.spans[address] for address in addresses if address in known.spans}
+                return head, dict(known.spans)
+            return head, {address: known.spans[address] for address in addresses if address in known.spans}
+
+    def touched_between(self, known: str, head: str) -> set[Address] | None:
+        """Documents touched after `known` up to `head`; None if `known` is unrelated or too far behind."""
+        with self._lock:
+            return touched_between(self._repository, self._trees, known, head, self._folder)
 
     def first_of(self, address: Address) -> str:
         """The commit that first touched a document; "" if it is not known without waiting.
@@ -137,7 +159,7 @@ class DocumentSpans:
         ancestor = self._nearest(head)
         before = self._known.get(ancestor) or _Known()
         news = _Known()
-        trees = TreeDiff(self._repository)
+        trees = self._trees if ancestor else TreeDiff(self._repository)
         addresses: dict[bytes, Address | None] = {}
         for commit in oldest_first(self._repository, head, ancestor):
             value: Commit | None = None

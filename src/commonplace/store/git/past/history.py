@@ -14,6 +14,7 @@ from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.objects import MODE_GITLINK
+from commonplace.store.git.past.ancestors import AncestorCache
 from commonplace.store.git.past.document_spans import DocumentSpans
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
@@ -22,7 +23,6 @@ from commonplace.store.git.past.revision_walk import (
     commits_touching,
     document_address,
     parents_of,
-    touched_between,
 )
 from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.tree_diff import TreeDiff
@@ -91,6 +91,7 @@ class GitHistory:
         self._prefix = prefix
         self._folder = folder
         self._spans = DocumentSpans(repository, prefix.rstrip("/"))
+        self._ancestors = AncestorCache(repository)
 
     @property
     def available(self) -> bool:
@@ -163,13 +164,15 @@ class GitHistory:
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
         """First and last commit of each of these documents, or of all, that commits of the current branch touched."""
-        head = self.head()
-        return guarded(lambda: self._spans.at(head, addresses)) if head else {}
+        head, found = guarded(lambda: self._spans.current(addresses))
+        if addresses is not None and found:
+            self._ancestors.add(head, {last.id for _, last in found.values()})
+        return found
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """Documents that commits of the current branch touched after this one; None if it is not a recent ancestor."""
         head = self.head()
-        return guarded(lambda: touched_between(self._repository, commit, head, self._prefix.rstrip("/")))
+        return guarded(lambda: self._spans.touched_between(commit, head))
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ.
@@ -230,7 +233,7 @@ class GitHistory:
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
         """The commit of the current branch, or the blob, with a checked revision."""
-        found = named_object(self._repository, self.head(), revision)
+        found = named_object(self._repository, self._ancestors, self.head(), revision)
         if found is None:
             raise _no_such_revision(address, revision)
         return found

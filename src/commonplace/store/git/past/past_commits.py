@@ -23,6 +23,7 @@ from commonplace.store.disk.ignore_rules import (
     verdict,
 )
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
+from commonplace.store.git.past.ancestors import AncestorCache
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import Spans, commit_value
@@ -55,13 +56,14 @@ class CommitLookup:
         self._identity = identity
         self._prefix = prefix
         self._rules = rules
+        self._ancestors = AncestorCache(repository)
         self._touched = TouchedDocuments(repository, prefix.rstrip("/"))
         self._line: tuple[str, _Line] = ("", [])
         self._lock = threading.Lock()
 
     def commit(self, name: str) -> Commit:
         """The commit of this id or tag in the current branch; a `^` behind it means its first parent."""
-        found = named_object(self._repository, self._repository.head, checked(name))
+        found = named_object(self._repository, self._ancestors, self._repository.head, checked(name))
         if not isinstance(found, pygit2.Commit):
             raise NotFoundError(
                 f"There is no commit {name[:60]!r} in the current branch.",

@@ -10,6 +10,7 @@ import pygit2
 
 from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.domain.revisions import is_revision
+from commonplace.store.git.past.ancestors import AncestorCache
 from commonplace.store.git.past.revision_walk import parents_of
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.names import is_ref
@@ -40,7 +41,9 @@ def is_tag_name(name: str) -> bool:
     return printable and len(name) <= MAX_TAG_CHARS and is_ref(f"refs/tags/{name}")
 
 
-def named_object(repository: GitRepository, head: str, revision: str) -> pygit2.Commit | pygit2.Blob | None:
+def named_object(
+    repository: GitRepository, ancestors: AncestorCache, head: str, revision: str
+) -> pygit2.Commit | pygit2.Blob | None:
     """The commit of the current branch, or any blob, with a checked revision; None if there is none.
 
     Raises:
@@ -58,7 +61,7 @@ def named_object(repository: GitRepository, head: str, revision: str) -> pygit2.
         raise invalid(revision)
     if isinstance(found, pygit2.Commit) and named != revision:
         found = next(iter(parents_of(found)), None)
-    if isinstance(found, pygit2.Blob) or (found and repository.holds(head, str(found.id))):
+    if isinstance(found, pygit2.Blob) or (found and ancestors.holds(head, str(found.id))):
         return found
     return None
 

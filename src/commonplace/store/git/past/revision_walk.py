@@ -96,14 +96,15 @@ def parents_of(commit: pygit2.Commit) -> list[pygit2.Commit]:
     return guarded(lambda: commit.parents)
 
 
-def touched_between(repository: GitRepository, known: str, head: str, folder: str) -> set[Address] | None:
+def touched_between(
+    repository: GitRepository, trees: TreeDiff, known: str, head: str, folder: str
+) -> set[Address] | None:
     """Documents below a folder touched after `known` up to `head`; None if `known` is unrelated or too far behind."""
     if not (known and head and repository.has_object(known) and repository.holds(head, known)):
         return None
     commits = list(islice(oldest_first(repository, head, known), MAX_COMMITS_BETWEEN + 1))
     if len(commits) > MAX_COMMITS_BETWEEN:
         return None
-    trees = TreeDiff(repository)
     paths = {path for commit in commits for path in changed_paths(trees, commit, os.fsencode(folder))}
     return {address for path in paths if (address := document_address(path))}
 

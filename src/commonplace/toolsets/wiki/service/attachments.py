@@ -32,7 +32,9 @@ class LocalAttachments:
     def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
         """The note's path and its attachments by name."""
         note = note_lookup.require_note(self._collection, path)
-        return note.id, [_attachment(address, stat) for address, stat in note_lookup.attached(self._collection, note)]
+        return note.id, [
+            self._attachment(address, stat) for address, stat in note_lookup.attached(self._collection, note)
+        ]
 
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
@@ -62,7 +64,7 @@ class LocalAttachments:
             stat = self._collection.store.stat(address)
         except StorageError:  # the file was written all the same
             stat = None
-        shown = _attachment(address, stat) if stat else _unseen(address, content)
+        shown = self._attachment(address, stat) if stat else _unseen(address, content)
         return note.id, replace(shown, created=there is None)
 
     def download(self, path: str, filename: str) -> AttachmentContent:
@@ -71,7 +73,7 @@ class LocalAttachments:
         address = self._existing(note, filename)
         content = self._collection.store.read(address)
         stat = self._collection.store.stat(address)
-        return AttachmentContent(_attachment(address, stat) if stat else _unseen(address, content), content)
+        return AttachmentContent(self._attachment(address, stat) if stat else _unseen(address, content), content)
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
@@ -84,6 +86,15 @@ class LocalAttachments:
                 conditions.require([revision_of(transaction.read(address))])
             transaction.remove(address)
         return note.id, address.name
+
+    def _attachment(self, address: Address, stat: FileStat) -> NoteAttachment:
+        changed = stat.mtime_ns / 1e9
+        if not changed:  # a file of a commit has no time of its own
+            commits = self._collection.store.history.log(address, limit=1)
+            changed = commits[0].when if commits else 0
+        return NoteAttachment(
+            address.name, stat.size, _mime_type(address), note_lookup.moment(changed) if changed else ""
+        )
 
     def _existing(self, note: Address, filename: str) -> Address:
         address = _address(note, filename)
@@ -112,10 +123,6 @@ def _address(note: Address, filename: str) -> Address:
             hint="Write it as a page.",
         )
     return address
-
-
-def _attachment(address: Address, stat: FileStat) -> NoteAttachment:
-    return NoteAttachment(address.name, stat.size, _mime_type(address), note_lookup.moment(stat.mtime_ns / 1e9))
 
 
 def _unseen(address: Address, content: bytes) -> NoteAttachment:

@@ -1,12 +1,14 @@
-"""A cache of recently read notes, valid for the same bytes at the same commit."""
+"""A cache of recently read notes, valid for the same bytes of the same last commit."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
 from commonplace.domain.documents import Document
 from commonplace.toolsets.wiki.rules.wiki import Note
 from commonplace.toolsets.wiki.service.note_lookup import NoteState
@@ -21,7 +23,7 @@ class CachedNote:
     """A note with the data that it was made from."""
 
     head: str
-    """The current commit at that time, "" without Git."""
+    """A current commit at which it was valid; "" without Git."""
     state: NoteState
     document: Document
     note: Note
@@ -31,7 +33,8 @@ class CachedNote:
 class NoteCache:
     """The notes of one collection that were read last, up to `MAX_NOTES` and `MAX_BYTES`. Thread-safe.
 
-    Nothing is taken from it without a comparison: the caller names the current commit and the bytes of the file.
+    Nothing is taken from it without a comparison: the caller names the bytes of the file, the current commit and, where
+    that has changed, the last commit of the note.
     """
 
     def __init__(self) -> None:
@@ -39,14 +42,30 @@ class NoteCache:
         self._notes: OrderedDict[Address, CachedNote] = OrderedDict()
         self._bytes = 0
 
-    def get(self, address: Address, head: str, raw: bytes) -> CachedNote | None:
-        """The cached note, or None if its commit or its bytes differ."""
+    def get(
+        self, address: Address, head: str, raw: bytes, last_commit: Callable[[], Commit | None]
+    ) -> CachedNote | None:
+        """The cached note, or None if its bytes or its last commit differ.
+
+        Args:
+            address: The note.
+            head: The current commit; "" without Git.
+            raw: The bytes of its file.
+            last_commit: Returns its last commit, None without one; called if the current commit is another one.
+        """
         with self._lock:
             found = self._notes.get(address)
-            if found is None or found.head != head or found.state.raw != raw:
+            if found is None or found.state.raw != raw:
                 return None
             self._notes.move_to_end(address)
-            return found
+        if found.head != head:
+            if last_commit() != found.state.commit:
+                return None
+            earlier, found = found, replace(found, head=head)
+            with self._lock:
+                if self._notes.get(address) is earlier:
+                    self._notes[address] = found
+        return found
 
     def put(self, address: Address, cached: CachedNote) -> None:
         """Cache a note instead of an earlier one, unless more than the bytes and the commit decide its revision."""

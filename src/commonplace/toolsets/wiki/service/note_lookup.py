@@ -101,6 +101,12 @@ def state_of(collection: Collection, address: Address) -> NoteState:
     return state  # if writes kept coming: these bytes are true, and the store compares them again under its lock
 
 
+def last_commit(collection: Collection, address: Address) -> Commit | None:
+    """The last commit that touched a note; None if none did."""
+    spans = collection.store.history.touched([address])
+    return spans[address][1] if address in spans else None
+
+
 def require_revision(text: str) -> None:
     """Refuse a text that can be no revision, the empty one included.
 
@@ -179,8 +185,7 @@ def _state(collection: Collection, address: Address, head: str) -> NoteState:
         raise NotFoundError(
             f"Page not found: {address.id}.", kind="page", hint="It was just deleted.", reference=address.id
         ) from error
-    spans = collection.store.history.touched([address]) if head else {}
-    last = spans[address][1] if address in spans else None
+    last = last_commit(collection, address) if head else None
     if last is None:
         return NoteState(raw, revision_of(raw), None, is_reproducible=True)
     history = collection.store.history

@@ -227,7 +227,8 @@ class LocalNotes:
         """The current note, without its links."""
         head = self._collection.store.history.head()
         with suppress(NotFoundError):
-            cached = self._cache.get(address, head, self._collection.store.read(address))
+            raw = self._collection.store.read(address)
+            cached = self._cache.get(address, head, raw, lambda: note_lookup.last_commit(self._collection, address))
             if cached is not None:
                 return cached
         state = note_lookup.state_of(self._collection, address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pygit2
@@ -78,3 +79,32 @@ def test_two_branches_that_went_apart_are_read_once_and_one_that_goes_away_is_fo
     repo.git("gc", "--quiet", "--prune=now")
     repo.git("commit", "--quiet", "--amend", "--message=Main, amended")
     assert past.touched()[A][1].message == "Main, amended\n"
+
+
+def test_readers_beside_a_writer_read_each_commit_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = new_repo(tmp_path / "repo", {"a.md": "1\n"})
+    for number in range(5):
+        repo.commit(**{"a.md": f"{number}\n"})
+    past, read, ended = history(repo.path), list[str](), threading.Event()
+    real = document_spans.changed_blobs
+
+    def noted(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict[bytes, bytes]:
+        read.append(str(commit.id))
+        return real(trees, commit, folder)
+
+    monkeypatch.setattr(document_spans, "changed_blobs", noted)
+
+    def reader() -> None:
+        while not ended.is_set():
+            past.touched([A])
+
+    threads = [threading.Thread(target=reader) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(40):
+        newest = repo.commit(**{"b.md": f"{number}\n"})
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert past.touched([B])[B][1].id == newest
+    assert len(read) == len(set(read))

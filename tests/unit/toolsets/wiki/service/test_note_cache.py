@@ -60,6 +60,23 @@ def test_a_commit_is_in_the_next_answer(site: Site) -> None:
     assert site.notes.read("a").content is committed.content
 
 
+def test_a_commit_of_another_note_leaves_a_note_cached(site: Site) -> None:
+    before = site.notes.read("a")
+    site.repo.commit(**{"b.md": "# B\n\nOther.\n"})
+    assert site.notes.read("a").content is before.content
+    assert site.notes.read("b").revision == site.repo.git("rev-parse", "HEAD")
+
+
+def test_a_note_that_a_later_commit_brought_back_has_the_later_revision(site: Site) -> None:
+    raw = (site.repo.path / "a.md").read_text()
+    before = site.notes.read("a")
+    site.repo.commit(**{"a.md": "# A\n\nOther.\n"})
+    site.repo.commit(**{"a.md": raw})
+    after = site.notes.read("a")
+    assert after.content == before.content
+    assert after.revision == site.repo.git("rev-parse", "HEAD") != before.revision
+
+
 def test_a_new_link_to_a_note_is_in_the_next_answer(site: Site) -> None:
     assert site.notes.read("b").linked_from == ("a",)
     (site.repo.path / "c.md").write_text("[[b]]\n")
@@ -98,12 +115,15 @@ def test_the_cache_holds_no_more_than_its_limits(site: Site, monkeypatch: pytest
     def cached(size: int) -> CachedNote:
         return CachedNote("", NoteState(b"x" * size, "", state.commit, is_reproducible=True), document, note)
 
+    def found(name: str, size: int) -> CachedNote | None:
+        return cache.get(Address(name), "", b"x" * size, lambda: None)
+
     for number in range(3):
         cache.put(Address(f"{number}.md"), cached(40))
-    assert cache.get(Address("0.md"), "", b"x" * 40) is None
-    assert cache.get(Address("1.md"), "", b"x" * 40) is not None
+    assert found("0.md", 40) is None
+    assert found("1.md", 40) is not None
     cache.put(Address("1.md"), cached(101))
-    assert cache.get(Address("1.md"), "", b"x" * 101) is None
-    assert cache.get(Address("2.md"), "", b"x" * 40) is not None
+    assert found("1.md", 101) is None
+    assert found("2.md", 40) is not None
     cache.put(Address("3.md"), cached(60))
-    assert cache.get(Address("2.md"), "", b"x" * 40) is not None
+    assert found("2.md", 40) is not None
