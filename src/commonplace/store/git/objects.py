@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
+from bisect import insort
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ MODE_GITLINK = 0o160000
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FOLDER_MODE = b"40000"
 """Spelling of `MODE_FOLDER` in a tree object."""
+MAX_INSERTED = 100
+"""Number of new entries up to which each is inserted by itself; more are sorted with the others."""
 _TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
@@ -175,10 +178,10 @@ def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Map
                 entries.setdefault(name, None)  # unless a file takes the name of the emptied folder
             else:
                 entries[name] = TreeEntry(MODE_FOLDER, changed)
-    ordered = True
+    added: RawTree = {}
     for name, entry in entries.items():
-        ordered &= _set(tree, name, entry)
-    tree = tree if ordered else in_order(tree)
+        _set(tree, added, name, entry)
+    tree = _merged(tree, added) if added else tree
     identifier = objects.add("tree", format_tree(tree))
     trees.keep(identifier, tree)
     return identifier
@@ -191,7 +194,22 @@ def parse_tree(raw: bytes) -> RawTree:
 
 def in_order(tree: RawTree) -> RawTree:
     """The entries in Git's order, in which a folder sorts as if its name ended in a slash."""
-    return dict(sorted(tree.items(), key=lambda item: item[0] + b"/" if item[1][0] == FOLDER_MODE else item[0]))
+    return dict(sorted(tree.items(), key=_sort_key))
+
+
+def _sort_key(item: tuple[bytes, tuple[bytes, bytes]]) -> bytes:
+    name, (mode, _) = item
+    return name + b"/" if mode == FOLDER_MODE else name
+
+
+def _merged(tree: RawTree, added: RawTree) -> RawTree:
+    """An ordered tree with other entries at their places: sorting a large one anew for each file would take longer."""
+    if len(added) > MAX_INSERTED:
+        return in_order(tree | added)
+    items = list(tree.items())
+    for item in added.items():
+        insort(items, item, key=_sort_key)
+    return dict(items)
 
 
 def format_tree(tree: RawTree) -> bytes:
@@ -199,14 +217,17 @@ def format_tree(tree: RawTree) -> bytes:
     return b"".join([b"%s %s\0%s" % (mode, name, identifier) for name, (mode, identifier) in tree.items()])
 
 
-def _set(tree: RawTree, name: bytes, entry: TreeEntry | None) -> bool:
-    """Set or remove an entry. Returns whether the entries are certainly still in order."""
-    old = tree.pop(name, None) if entry is None else tree.get(name)
+def _set(tree: RawTree, added: RawTree, name: bytes, entry: TreeEntry | None) -> None:
+    """Set or remove an entry of an ordered tree. One that needs another place is removed and goes into `added`."""
     if entry is None:
-        return True
-    mode = b"%o" % entry.mode
-    tree[name] = (mode, bytes.fromhex(entry.id))
-    return old is not None and (old[0] == FOLDER_MODE) == (mode == FOLDER_MODE)
+        tree.pop(name, None)
+        return
+    mode, old = b"%o" % entry.mode, tree.get(name)
+    if old is not None and (old[0] == FOLDER_MODE) == (mode == FOLDER_MODE):
+        tree[name] = (mode, bytes.fromhex(entry.id))
+    else:
+        tree.pop(name, None)
+        added[name] = (mode, bytes.fromhex(entry.id))
 
 
 def _direct(changes: Mapping[str, TreeEntry | None]) -> list[tuple[bytes, TreeEntry | None]]:

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.objects import FOLDER_MODE, MODE_FOLDER, MODE_GITLINK, TreeEntry
+from commonplace.store.git.raw_trees import RawTreeCache, differing_entries
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_cache import TreeCache
 
-_KEPT = 100_000
-"""Entries of trees that are kept parsed while walking: of neighbouring commits almost all trees are the same."""
+_CACHED_ENTRIES = 100_000
+"""Number of entries of parsed trees that are cached while walking."""
+CACHED_TREE_BYTES = 8_000_000
+"""Size in bytes of the raw trees that are cached while walking: neighbouring commits share almost all of them."""
 _MAX_FOUND = 10_000
 """Maximum number of found paths that are cached; beyond it, all are forgotten."""
 MAX_ENTRIES = 1_000_000
@@ -25,12 +28,13 @@ class TreeDiff:
 
     Args:
         repository: The repository.
-        kept: Entries of trees that are kept parsed.
+        cached_bytes: Size of the raw trees that are cached.
     """
 
-    def __init__(self, repository: GitRepository, kept: int = _KEPT) -> None:
+    def __init__(self, repository: GitRepository, cached_bytes: int = CACHED_TREE_BYTES) -> None:
         self._repository = repository
-        self._cache = TreeCache(repository.content, kept)
+        self._cache = TreeCache(repository.content, _CACHED_ENTRIES)
+        self._raw = RawTreeCache(repository.content, cached_bytes)
         self._found: dict[tuple[str, bytes], str] = {}
         self._sizes: dict[str, int] = {"": 0}
 
@@ -85,7 +89,7 @@ class TreeDiff:
             above, one, two = waiting.pop()
             if one == two or len(above) > MAX_PATH_BYTES:
                 continue
-            before, after = self._cache.tree(one), self._cache.tree(two)
+            before, after = differing_entries(self._raw.tree(one), self._raw.tree(two))
             names = {name for name, _ in before.items() ^ after.items()}
             seen += len(names)
             if seen + (0 if one and two else self._size(one or two)) > MAX_ENTRIES:

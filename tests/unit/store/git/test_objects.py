@@ -184,3 +184,16 @@ def test_random_changes_give_the_trees_that_git_gives(git_repo: MakeRepo) -> Non
         tree = changed(repo, tree, {name: chance.choice([TreeEntry(MODE_FILE, BLOB), None]) for name in flat})
         repo.git("read-tree", tree)
         assert repo.git("write-tree", "--missing-ok") == tree
+
+
+@pytest.mark.parametrize("count", [1, 7, 130])
+def test_new_entries_come_to_their_places_as_git_orders_them(repo: GitRepo, count: int) -> None:
+    names = ["a", "a.md", "a-b", "a0", "z.md", *(f"n{number}.md" for number in range(count))]
+    changes: dict[str, TreeEntry | None] = {name: TreeEntry(MODE_FILE, BLOB) for name in names[1:]}
+    changes["a/inner.md"] = TreeEntry(MODE_FILE, BLOB)
+    tree = changed(repo, "", changes)
+    assert repo.git("fsck", "--strict", "--no-dangling", tree) == ""
+    turned: dict[str, TreeEntry | None] = {"a/inner.md": None, "a": TreeEntry(MODE_FILE, BLOB), "a0": None}
+    tree = changed(repo, tree, {**turned, "a0/x.md": TreeEntry(MODE_FILE, BLOB)})
+    assert repo.git("fsck", "--strict", "--no-dangling", tree) == ""
+    assert repo.git("ls-tree", "--name-only", tree).splitlines() == sorted(names)

@@ -24,8 +24,8 @@ MAX_CACHED_HEADS = 2
 """Number of commits whose spans are cached, so that switching between two branches does not read them again."""
 MAX_CACHED_CHANGES = 400_000
 """Changes of documents that are cached for a head, of `_CHANGE_BYTES` each; beyond, none are."""
-KEPT_ENTRIES = 30_000
-"""Entries of trees that are kept parsed from head to head: a commit changes few, and a flat folder has many."""
+CACHED_TREE_BYTES = 2_000_000
+"""Size in bytes of the raw trees that stay cached from head to head: a commit changes few of a folder's entries."""
 _ID_BYTES = 20
 _CHANGE_BYTES = 2 * _ID_BYTES
 _NO_BLOB = bytes(_ID_BYTES)
@@ -98,7 +98,7 @@ class DocumentSpans:
         self._known: dict[str, _Known] = {}
         """By head commit, least recently used first."""
         self._lock = threading.Lock()
-        self._trees = TreeDiff(repository, KEPT_ENTRIES)
+        self._trees = TreeDiff(repository, CACHED_TREE_BYTES)
 
     def current(self, addresses: Collection[Address] | None = None) -> tuple[str, Spans]:
         """The current commit and the spans of these documents, or of all, at it. Only new commits are read.
