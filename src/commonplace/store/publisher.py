@@ -28,7 +28,7 @@ from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 from commonplace.store.git.worktree.changes import changed_files
 from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git_command import GitResult, TimeLimits, redacted

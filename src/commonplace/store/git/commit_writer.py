@@ -35,8 +35,8 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.staging import index_entries
 from commonplace.store.git.staging.index_entries import IndexEntries
 from commonplace.store.git.staging.index_file import IndexEntry
-from commonplace.store.git.tree_cache import TreeCache, entry_at
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_cache import TreeCache, entry_at
+from commonplace.store.git.trees.tree_diff import TreeDiff
 from commonplace.store.git.worktree.filters import is_ignored, stored_form
 from commonplace.store.names import BRANCHES, checked_ref
 

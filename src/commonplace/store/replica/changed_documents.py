@@ -7,7 +7,7 @@ import os
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 
 MAX_CHANGED = 100
 """Maximum number of documents that are worth to be indexed one by one."""

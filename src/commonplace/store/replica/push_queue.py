@@ -30,7 +30,7 @@ from commonplace.store.disk.file_swap import changed_meanwhile, storage_error
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.objects import EMPTY_TREE, MODE_FILE, NewObjects, TreeEntry, changed_tree
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_cache import TreeCache
+from commonplace.store.git.trees.tree_cache import TreeCache
 from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
 
 MAX_PUSHES = 40

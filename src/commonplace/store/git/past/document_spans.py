@@ -18,7 +18,7 @@ from commonplace.store.git.past.revision_walk import (
     touched_between,
 )
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 
 MAX_CACHED_HEADS = 2
 """Number of commits whose spans are cached, so that switching between two branches does not read them again."""

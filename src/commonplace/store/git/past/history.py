@@ -25,7 +25,7 @@ from commonplace.store.git.past.revision_walk import (
     parents_of,
 )
 from commonplace.store.git.repository import GitRepository, guarded, object_at
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 from commonplace.store.git.worktree.filters import stored_form
 
 

@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 
 Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""

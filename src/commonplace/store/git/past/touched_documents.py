@@ -15,7 +15,7 @@ from commonplace.store.git.past.revision_walk import (
     oldest_first,
 )
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 
 MAX_CACHED_COMMITS = 200_000
 """Number of commits whose documents are cached, of some 200 bytes each; the cache is cleared when it is reached."""

@@ -26,7 +26,7 @@ from commonplace.store.git.staging.index_file import (
     UnsupportedIndexError,
     parse_index,
 )
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git.worktree.ignored import GitIgnoreRules
 from commonplace.store.names import checked_tree_path

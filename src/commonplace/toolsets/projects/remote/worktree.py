@@ -24,7 +24,7 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 from commonplace.store.git.worktree.changes import changed_files
 from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git.worktree.ignored import GitIgnoreRules

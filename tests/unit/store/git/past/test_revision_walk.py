@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.store.git.past import document_spans, revision_walk
-from commonplace.store.git.tree_diff import TreeDiff
+from commonplace.store.git.trees.tree_diff import TreeDiff
 from histories import history
 from support import GitRepo, new_repo
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.objects import FOLDER_MODE, MODE_FOLDER, MODE_GITLINK, TreeEntry
-from commonplace.store.git.raw_trees import RawTreeCache, differing_entries
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.tree_cache import TreeCache
+from commonplace.store.git.trees.raw_trees import RawTreeCache, differing_entries
+from commonplace.store.git.trees.tree_cache import TreeCache
 
 _CACHED_ENTRIES = 100_000
 """Number of entries of parsed trees that are cached while walking."""

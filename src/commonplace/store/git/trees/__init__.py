@@ -1,0 +1,1 @@
+"""Tree objects of Git: cached, compared and walked."""
