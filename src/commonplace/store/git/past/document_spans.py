@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.store.git.past.revision_walk import (
+    DocumentChanges,
     Spans,
     changed_blobs,
     commit_value,
@@ -37,6 +38,8 @@ class CommitChanges:
     def __init__(self) -> None:
         self._packed: dict[Address, bytearray] = {}
         self._count = 0
+        self.is_linear = True
+        """Whether no commit has several parents."""
 
     @property
     def complete(self) -> bool:
@@ -58,7 +61,10 @@ class CommitChanges:
             self._packed.clear()
 
     def of(self, address: Address) -> dict[str, str]:
-        """The commits that changed a document, oldest first, with its blob in each; "" where it was deleted."""
+        """The commits that changed a document against all of their parents, oldest first.
+
+        Each has the document's blob in it; "" if the commit deleted it.
+        """
         packed = bytes(self._packed.get(address, b""))
         found: dict[str, str] = {}
         for at in range(0, len(packed), _CHANGE_BYTES):
@@ -68,6 +74,7 @@ class CommitChanges:
 
     def extend(self, other: CommitChanges) -> None:
         """Add the changes of later commits."""
+        self.is_linear &= other.is_linear
         self._count += other._count
         if not self.complete:
             self._packed.clear()
@@ -137,13 +144,15 @@ class DocumentSpans:
             self._lock.release()
         return found[0].id if found else ""
 
-    def changes_of(self, head: str, address: Address) -> Mapping[str, str] | None:
-        """As `Changes.of`, up to a commit; None if the changes are not known without waiting."""
+    def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
+        """The changes of a document up to a commit; None if they are not known without waiting."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
             known = self._known.get(head)
-            return known.changes.of(address) if known and known.changes.complete else None
+            if known is None or not known.changes.complete:
+                return None
+            return DocumentChanges(known.changes.of(address), known.changes.is_linear)
         finally:
             self._lock.release()
 
@@ -163,6 +172,7 @@ class DocumentSpans:
         addresses: dict[bytes, Address | None] = {}
         for commit in oldest_first(self._repository, head, ancestor):
             value: Commit | None = None
+            news.changes.is_linear &= len(commit.parent_ids) <= 1
             for path, blob in changed_blobs(trees, commit, os.fsencode(self._folder)).items():
                 if path not in addresses:
                     addresses[path] = document_address(path)

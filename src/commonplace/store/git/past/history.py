@@ -125,11 +125,7 @@ class GitHistory:
         head = self.head()
         if not head:
             return
-        trees, path = TreeDiff(self._repository), self._prefix + address.path
-        first, changes = self._spans.first_of(address), self._spans.changes_of(head, address)
-        for commit in commits_touching(self._repository, head, path, first, trees, changes):
-            known = changes.get(str(commit.id)) if changes else None
-            blob = trees.at(str(commit.tree_id), os.fsencode(path)) if known is None else known
+        for commit, blob in self._blobs(head, address):
             yield commit_value(commit), self._repository.content(blob) if blob else b""
 
     def read(self, address: Address, revision: str) -> bytes:
@@ -244,10 +240,15 @@ class GitHistory:
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was ever a version of this document."""
-        path = self._prefix + address.path
-        trees = TreeDiff(self._repository)
-        commits = commits_touching(self._repository, self.head(), path)
-        return any(trees.at(str(commit.tree_id), os.fsencode(path)) == blob for commit in commits)
+        return any(one == blob for _, one in self._blobs(self.head(), address))
+
+    def _blobs(self, head: str, address: Address) -> Iterator[tuple[pygit2.Commit, str]]:
+        """The commits that touched a document, newest first, with its blob in each; "" where it is not there."""
+        trees, path = TreeDiff(self._repository), self._prefix + address.path
+        first, changes = self._spans.first_of(address), self._spans.changes_of(head, address)
+        for commit in commits_touching(self._repository, head, path, first, trees, changes):
+            known = changes.blobs.get(str(commit.id)) if changes else None
+            yield commit, trees.at(str(commit.tree_id), os.fsencode(path)) if known is None else known
 
     def _current(self, address: Address) -> bytes | None:
         """The document in the work tree."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import islice
+from typing import NamedTuple
 
 import pygit2
 from pygit2.enums import SortMode
@@ -23,13 +24,22 @@ MAX_COMMITS_BETWEEN = 1000
 """Maximum number of commits that are read to find changes since a commit; beyond, everything may have changed."""
 
 
+class DocumentChanges(NamedTuple):
+    """What is known of a document's changes."""
+
+    blobs: Mapping[str, str]
+    """The commits that changed it against all of their parents, oldest first, with its blob in each; "" without one."""
+    is_linear: bool
+    """Whether no commit of the whole history has several parents."""
+
+
 def commits_touching(
     repository: GitRepository,
     head: str,
     path: str,
     first: str = "",
     trees: TreeDiff | None = None,
-    changes: Mapping[str, str] | None = None,
+    changes: DocumentChanges | None = None,
 ) -> Iterator[pygit2.Commit]:
     """The commits reachable from `head` that changed what is at a path ("" for anything), newest first.
 
@@ -41,16 +51,20 @@ def commits_touching(
         path: Path in the repository.
         first: The commit that first touched the path, at which the walk ends; "" if unknown.
         trees: A cache of the repository's trees.
-        changes: Ids of the commits that changed the path against all of their parents. With them, only the trees of
-            merges are read. None if unknown.
+        changes: The changes of what is at the path. With them, only the trees of merges are read, and of a linear
+            history no other commits. None if unknown.
     """
+    if changes is not None and changes.is_linear:
+        yield from (repository.commit(name) for name in reversed(changes.blobs))
+        return
+    blobs = changes.blobs if changes is not None else None
     trees = trees or TreeDiff(repository)
     last = repository.commit(head)
     queue = [(-last.commit_time, 0, last)]
     met = {head}
     while queue:
         _, _, commit = heappop(queue)
-        touched, followed = _followed(commit, os.fsencode(path), trees, changes)
+        touched, followed = _followed(commit, os.fsencode(path), trees, blobs)
         if touched:
             yield commit
         if str(commit.id) == first:
@@ -62,12 +76,12 @@ def commits_touching(
 
 
 def _followed(
-    commit: pygit2.Commit, path: bytes, trees: TreeDiff, changes: Mapping[str, str] | None
+    commit: pygit2.Commit, path: bytes, trees: TreeDiff, blobs: Mapping[str, str] | None
 ) -> tuple[bool, list[pygit2.Commit]]:
     """Whether a commit changed the path against all of its parents, and the parents at which a walk goes on."""
     parents = parents_of(commit)
-    if changes is not None and (len(parents) <= 1 or str(commit.id) in changes):
-        return str(commit.id) in changes, parents
+    if blobs is not None and (len(parents) <= 1 or str(commit.id) in blobs):
+        return str(commit.id) in blobs, parents
     mine = trees.at(str(commit.tree_id), path)
     same = next((parent for parent in parents if trees.at(str(parent.tree_id), path) == mine), None)
     return (bool(mine or parents), parents) if same is None else (False, [same])

@@ -108,3 +108,28 @@ def test_readers_beside_a_writer_read_each_commit_once(tmp_path: Path, monkeypat
         thread.join()
     assert past.touched([B])[B][1].id == newest
     assert len(read) == len(set(read))
+
+
+def test_the_log_of_a_linear_history_reads_only_the_commits_of_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = new_repo(tmp_path / "repo", {"a.md": "1\n"})
+    repo.commit(**{"a.md": "2\n"})
+    newest = repo.git("rev-parse", "HEAD")
+    for number in range(5):
+        repo.commit(**{"b.md": f"{number}\n"})
+    past = history(repo.path)
+    expected = past.log(A, limit=9)
+    past.touched()
+    walked: list[str] = []
+    monkeypatch.setattr(revision_walk, "parents_of", lambda commit: walked.append(str(commit.id)) or commit.parents)
+    assert past.log(A, limit=9) == expected
+    assert [content for _, content in past.versions(A)] == [b"2\n", b"1\n"]
+    assert past.read(A, repo.git("rev-parse", f"{newest}^:a.md")) == b"1\n"
+    assert walked == []
+    repo.git("switch", "--quiet", "--create", "side", newest)
+    repo.commit(**{"c.md": "1\n"})
+    repo.git("merge", "--quiet", "--no-edit", "main")
+    past.touched()
+    assert past.log(A, limit=9) == expected
+    assert walked != []

@@ -111,6 +111,8 @@ def test_a_run_that_ended_in_an_unexpected_way_has_failed_too(base: Indexed) -> 
     job.start(request)
     assert eventually(lambda: state(job, request)[0] != "running")
     assert state(job, request)[0] == "failed"
+    # The thread's end is reported to pytest, which takes it for the test that runs then.
+    assert eventually(lambda: all(thread.name != "reindex" for thread in threading.enumerate()))
 
 
 def test_a_server_without_pages_of_its_own_has_no_index() -> None:
