@@ -181,14 +181,17 @@ _WAITING = f"{_WITHOUT_DATE} AND dated % 2 = 0"
 
 
 def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[int]:
-    """Numbers of the documents whose times may differ now: touched and uncommitted ones, or all."""
+    """Numbers of the documents whose times may differ now: touched and uncommitted ones, or all.
+
+    Documents of one folder are neighbours, so that the folder's tree is read once.
+    """
     if touched is None:
-        rows = connection.execute("SELECT id FROM files")
+        rows = connection.execute("SELECT path, id FROM files")
     else:
         paths = encode([address.path for address in touched])
-        either = ("SELECT id FROM files WHERE path IN (SELECT value FROM json_each(?)) OR", _WITHOUT_DATE)
-        rows = connection.execute(sql(*either), (paths,))
-    return [key for (key,) in rows]
+        named = "SELECT path, id FROM files WHERE path IN (SELECT value FROM json_each(?))"
+        rows = connection.execute(sql(named, "OR", _WITHOUT_DATE), (paths,))
+    return [key for _, key in sorted(rows)]  # sorted here: ORDER BY would read all paths to sort a few
 
 
 def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:

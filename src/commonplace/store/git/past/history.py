@@ -178,12 +178,12 @@ class GitHistory:
         head = self.head()
         if not head:
             return set(known)
-        trees, tree = TreeDiff(self._repository), str(self._repository.commit(head).tree_id)
+        tree = str(self._repository.commit(head).tree_id)
+        blobs = TreeDiff(self._repository).blobs(tree, [self._prefix + address.path for address in known])
         differing = [
             address
-            for address, revision in known.items()
-            if (blob := trees.at(tree, os.fsencode(self._prefix + address.path))) != revision
-            and not self._is_stored_as(address, blob)
+            for (address, revision), blob in zip(known.items(), blobs, strict=True)
+            if blob != revision and not self._is_stored_as(address, blob)
         ]
         inner: dict[str, bool] = {"": False}
         return {address for address in differing if not self._is_inner(head, address.folder, inner)}
