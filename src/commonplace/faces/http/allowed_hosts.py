@@ -5,9 +5,12 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost"})
+MAX_CACHED_NAMES = 64
+"""Number of names whose meaning is cached: the same few come with every request."""
 HTTP_PORT = 80
 MAX_PORT = 65_535
 
@@ -79,6 +82,7 @@ def allowed_hosts_of(
     return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), node, allowed)
 
 
+@lru_cache(MAX_CACHED_NAMES)
 def is_loopback(name: str) -> bool:
     """Whether a name or address always means this machine."""
     try:
@@ -87,6 +91,7 @@ def is_loopback(name: str) -> bool:
         return name.lower() in LOOPBACK_NAMES
 
 
+@lru_cache(MAX_CACHED_NAMES)
 def _authority(text: str) -> tuple[str, int]:
     """The name or address in `name:port`, in lower case, and the port; the name is "" if the text is malformed."""
     if text.startswith("["):
@@ -99,6 +104,7 @@ def _authority(text: str) -> tuple[str, int]:
     return name.lower(), int(port or HTTP_PORT)
 
 
+@lru_cache(MAX_CACHED_NAMES)
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)

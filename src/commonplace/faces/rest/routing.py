@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 from urllib.parse import unquote_to_bytes
 
@@ -16,6 +17,8 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.rest.endpoint import Endpoint
 
 Option: TypeAlias = "tuple[RouteMatch, Endpoint]"
+MAX_CACHED_PATHS = 256
+"""Number of paths whose endpoints are cached: a request asks several times."""
 PATH = "{path}"
 """The variable of a template that matches one or more segments of a URL."""
 
@@ -76,14 +79,18 @@ class Router:
         for one in endpoints:
             self._endpoints.setdefault(one.template, []).append(one)
         self._templates = sorted(((_parts(one), one) for one in self._endpoints), key=lambda pair: len(pair[0]))
+        self._known_options = lru_cache(MAX_CACHED_PATHS)(self._options)
 
-    def options(self, raw_path: bytes) -> list[Option]:
+    def options(self, raw_path: bytes) -> Sequence[Option]:
         """Every endpoint that a URL below the API's prefix can mean.
 
         Raises:
             InvalidInputError: it is no UTF-8.
         """
-        return [(match, one) for match in self.matches(raw_path) for one in self._endpoints[match.template]]
+        return self._known_options(raw_path)
+
+    def _options(self, raw_path: bytes) -> Sequence[Option]:
+        return tuple([(match, one) for match in self.matches(raw_path) for one in self._endpoints[match.template]])
 
     def matches(self, raw_path: bytes) -> list[RouteMatch]:
         """Everything that a URL below the API's prefix can mean, a page first.
