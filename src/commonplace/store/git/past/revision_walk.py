@@ -55,7 +55,7 @@ def commits_touching(
             history no other commits. None if unknown.
     """
     if changes is not None and changes.is_linear:
-        yield from (repository.commit(name) for name in reversed(changes.blobs))
+        yield from (repository.commit(name) for name in reversed(list(changes.blobs)))
         return
     blobs = changes.blobs if changes is not None else None
     trees = trees or TreeDiff(repository)
