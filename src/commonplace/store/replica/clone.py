@@ -23,6 +23,7 @@ from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder_store import key_of
 from commonplace.store.git.bare import BareStore
+from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
@@ -50,7 +51,7 @@ _MISSING = "couldn't find remote ref"
 
 
 class ReplicaClone:
-    """The clone of one remote. Several processes may share it.
+    """The clone of one remote. Several processes may share it. A clone that was deleted or damaged is made anew.
 
     Args:
         folder: Folder of all clones of this user.
@@ -58,21 +59,23 @@ class ReplicaClone:
 
     Raises:
         StorageError: the clone cannot be created.
-        GitError: an existing clone cannot be read.
+        UnavailableError: another process has been creating it for too long.
+        GitError: the clone belongs to another user, or leads elsewhere.
     """
 
     def __init__(self, folder: Path, source: ReplicaSource) -> None:
         self.source = source
         self.path = (folder / source.folder).absolute()
-        with storage_errors("the folder of a replica"):
-            if not os.path.exists(self.path / "HEAD"):
-                _make(self.path, source.url)
-            self.path = self.path.resolve()
-        self.repository = GitRepository(self.path)
+        self._make_folder()
+        self.path = self.path.resolve()
+        self._lock = WriterLock(self.path / "commonplace.lock")
+        """Held during a fetch, and while the clone is made."""
+        if not self._is_made:
+            with self._lock.held(FETCH_SECONDS):
+                self._make()
+        self.repository = self._opened()
         self.key = key_of(Folder(self.path))
         """A stable key of the clone on this machine."""
-        self._lock = WriterLock(self.path / "commonplace.lock")
-        """Held during a fetch."""
         self._moving = WriterLock(self.path / "commonplace-branch.lock")
         """Held while the branch moves."""
         self._target = ""
@@ -85,6 +88,34 @@ class ReplicaClone:
         """Why the tags could not be read the last time; "" if they could."""
         self._counted = ("", 0)
         """The last commit whose ancestors were counted, and their number."""
+
+    @property
+    def _is_made(self) -> bool:
+        return os.path.exists(self.path / "HEAD")
+
+    def _make_folder(self) -> None:
+        with storage_errors(f"the folder of a replica, {self.path.parent}"):
+            self.path.mkdir(parents=True, exist_ok=True)
+
+    def _make(self) -> None:
+        """Create the repository if it is not there. Needs the lock."""
+        with storage_errors(f"the folder of a replica, {self.path.parent}"):
+            if not self._is_made:
+                _make(self.path, self.source.url)
+
+    def _opened(self) -> GitRepository:
+        """The repository; made anew if it cannot be read."""
+        try:
+            return _readable(self.path)
+        except UntrustedRepositoryError:
+            raise
+        except GitError as error:
+            log.warning("%s: the clone is damaged and is made anew: %s", self.source.name, error)
+        with self._lock.held(FETCH_SECONDS):
+            with storage_errors(f"the folder of a replica, {self.path.parent}"):
+                (self.path / "HEAD").unlink(missing_ok=True)
+            self._make()
+        return GitRepository(self.path)
 
     def store(self) -> BareStore:
         """The documents of the branch as it is in the clone, read-only."""
@@ -111,9 +142,11 @@ class ReplicaClone:
             UnavailableError: the remote cannot be read now, or no longer has the branch. The clone is unchanged.
             StorageError: the clone cannot be written.
         """
-        known = self.tip()
+        self._make_folder()
+        known = self.tip() if self._is_made else ""
         seconds = FETCH_SECONDS if known else FIRST_FETCH_SECONDS
         with self._lock.held(seconds):
+            self._make()
             known = self.tip()
             if until and known and self.holds(known, until):
                 return known
@@ -313,29 +346,43 @@ def unknown_outcome(name: str, reason: str) -> GitError:
     )
 
 
-def _make(path: Path, url: str) -> None:
-    """Create an empty bare repository beside its place and rename it, so that a killed process leaves no partial one.
+def _readable(path: Path) -> GitRepository:
+    """The repository at a path.
 
-    `git init` would copy templates, with hooks.
+    Raises:
+        GitError: it, its HEAD or the commit of its branch cannot be read.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    making = path.with_name(f"{path.name}.{secrets.token_hex(6)}")
-    try:
-        for folder in ("objects/info", "objects/pack", "refs/heads"):
-            (making / folder).mkdir(parents=True)
-        (making / "HEAD").write_text(f"ref: {_BRANCH}\n", encoding="utf-8")
-        config = making / "config"
-        config.touch(0o600)  # the URL may contain credentials
-        quoted = url.replace("\\", "\\\\").replace('"', '\\"')
-        config.write_text(
-            f'[core]\n\trepositoryformatversion = 0\n\tbare = true\n[remote "{_REMOTE}"]\n\turl = "{quoted}"\n',
-            encoding="utf-8",
-            errors="surrogateescape",
-        )
-        try:
-            making.rename(path)
-        except OSError:
-            if not os.path.exists(path / "HEAD"):  # otherwise another process was faster
-                raise
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+    repository = GitRepository(path)
+    if not repository.setting(f"remote.{_REMOTE}.url"):
+        raise GitError("Its configuration names no remote.", kind="repository")
+    _ = repository.head
+    if tip := repository.tip(_BRANCH):
+        repository.content(repository.tree_of(tip))
+    return repository
+
+
+def _make(path: Path, url: str) -> None:
+    """Create an empty bare repository in a folder, in place of what is left of another one.
+
+    HEAD comes last: without it the repository counts as missing, so that a killed process leaves no partial one. `git
+    init` would copy templates, with hooks.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    for name in ("objects", "refs"):
+        shutil.rmtree(path / name, ignore_errors=True)
+    for name in ("packed-refs", "shallow"):
+        (path / name).unlink(missing_ok=True)
+    for name in ("objects/info", "objects/pack", "refs/heads"):
+        (path / name).mkdir(parents=True)
+    config = path / "config"
+    config.unlink(missing_ok=True)
+    config.touch(0o600)  # the URL may contain credentials
+    quoted = url.replace("\\", "\\\\").replace('"', '\\"')
+    config.write_text(
+        f'[core]\n\trepositoryformatversion = 0\n\tbare = true\n[remote "{_REMOTE}"]\n\turl = "{quoted}"\n',
+        encoding="utf-8",
+        errors="surrogateescape",
+    )
+    made = path / f"HEAD.{secrets.token_hex(6)}"
+    made.write_text(f"ref: {_BRANCH}\n", encoding="utf-8")
+    made.replace(path / "HEAD")

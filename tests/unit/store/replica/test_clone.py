@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -201,3 +202,53 @@ def test_no_program_of_the_remote_runs(work: GitRepo) -> None:
 
     assert not mark.exists()
     assert clone.store().read(A) == b"# One\n"
+
+
+def test_a_clone_that_is_deleted_while_it_is_used_is_made_anew_by_the_next_fetch(work: GitRepo) -> None:
+    clone = clone_of(work)
+    tip = clone.fetch()
+    assert clone.store().read(A) == b"# One\n"
+    shutil.rmtree(clone.path.parent)
+    assert clone.fetch() == tip
+    assert clone.store().read(A) == b"# One\n"
+    newer = pushed(work, "# Two\n")
+    assert clone.fetch() == newer
+    assert clone_of(work).store().read(A) == b"# Two\n"
+
+
+def test_what_is_left_of_a_clone_is_no_obstacle(work: GitRepo) -> None:
+    clone = clone_of(work)
+    tip = clone.fetch()
+    (clone.path / "HEAD").unlink()
+    again = clone_of(work)
+    assert again.tip() == ""
+    assert again.fetch() == tip
+    assert again.store().read(A) == b"# One\n"
+
+
+_FETCH = """
+import sys
+from pathlib import Path
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.source import parse_source
+print(ReplicaClone(Path(sys.argv[1]), parse_source(sys.argv[2])).fetch())
+"""
+
+
+@pytest.mark.parametrize("part", ["objects", "config", "HEAD", "refs/heads/replica"])
+def test_a_damaged_clone_is_made_anew_and_that_is_logged(
+    work: GitRepo, part: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = work.path.parent
+    # In a process of its own: libgit2 keeps packs open for as long as a process lives.
+    words = [sys.executable, "-c", _FETCH, str(folder / "replicas"), str(folder / "team.git")]
+    tip = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    damaged = next((folder / "replicas").rglob("*.git")) / part
+    for file in [damaged] if damaged.is_file() else damaged.rglob("*"):
+        if file.is_file():
+            file.chmod(0o600)
+            file.write_bytes(b"")
+    again = clone_of(work)
+    assert again.fetch() == tip
+    assert again.store().read(A) == b"# One\n"
+    assert "made anew" in caplog.text
