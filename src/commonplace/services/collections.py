@@ -149,10 +149,13 @@ class Collections:
         )
 
     def wait_watched(self, timeout: float) -> None:
-        """Wait at most `timeout` seconds in all until changes in every collection are being noticed."""
+        """Wait at most `timeout` seconds in all until changes in every collection are being noticed.
+
+        A replica is not watched: what follows its remote reports the changes.
+        """
         deadline = time.monotonic() + timeout
         for collection in self.members:
-            if not collection.index.wait_watched(max(0.0, deadline - time.monotonic())):
+            if collection.replica is None and not collection.index.wait_watched(max(0.0, deadline - time.monotonic())):
                 log.warning("%s: changes are not noticed yet", collection.name)
 
     def wait_ready(self, timeout: float, progress: Progress) -> None:

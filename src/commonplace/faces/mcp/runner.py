@@ -79,6 +79,7 @@ class Runner:
             tier=self.tier,
             progress=peer.step,
             client=client,
+            caller=caller.id if caller else "",
             session=session,
             peer=peer,
             go_on=go_on,

@@ -94,6 +94,8 @@ class Call:
     """What the log names the call: 32 hex digits from a secure source."""
     client: str = ""
     """Who calls, as far as calls can be told apart: a session, else a key, else "" for everybody."""
+    caller: str = ""
+    """Who calls in whichever session: a key, else "" for everybody."""
     session: SessionMemory | None = None
     """What the session was shown; None outside a session. A stdio process is one session."""
     peer: Peer = NULL_CLIENT

@@ -95,7 +95,7 @@ def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], 
     """Run the steps, unless the same call was answered before."""
     told = WriteCall(
         bases=tuple(one.store.identity for one in call.services.collections),
-        client=call.client,
+        client=call.caller if arguments.request_id else call.client,
         tool=tool,
         arguments=arguments.model_dump(mode="json", exclude_unset=True),
         request_id=arguments.request_id,
@@ -187,6 +187,18 @@ def _change(one: Change, fragment: str) -> PageChange:
         name = {"replace": "old", "block": "block", "task": "task"}[one.do]
         raise InvalidInputError(
             f"A change {one.do!r} needs {name!r}.", kind="argument", hint=f"Give {name} beside do={one.do!r}."
+        )
+    if one.do in {"section", "block"} and "text" not in one.model_fields_set:
+        raise InvalidInputError(
+            f"A change {one.do!r} needs 'text', the new text.",
+            kind="argument",
+            hint='Give text; text="" empties it.',
+        )
+    if one.old and one.do != "replace":
+        raise InvalidInputError(
+            f"A change {one.do!r} does not look for 'old'.",
+            kind="argument",
+            hint='Give do="replace" to replace old by text, in a section or in the whole page.',
         )
     if one.do in {"section", "append", "insert"} and fragment.startswith("^") and not one.section:
         raise InvalidInputError(

@@ -1,4 +1,8 @@
-"""Answers of writes that are sent again: the second call answers as the first did, and writes nothing."""
+"""Answers of writes that are sent again: the second call answers as the first did, and writes nothing.
+
+A request id stands for one call. With other arguments it is refused: an answer of the first call would report a write
+that was never made.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from hashlib import sha256
 from threading import Lock
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
@@ -31,6 +35,7 @@ class WriteCall:
     bases: tuple[str, ...]
     """The identities of the folders that the caller sees."""
     client: str
+    """The caller. With a request id not the session, which is another one when the call is sent again."""
     tool: str
     arguments: Mapping[str, Json]
     request_id: str
@@ -39,10 +44,14 @@ class WriteCall:
     @property
     def key(self) -> str:
         """The same for calls that are the same, and no other: hex digits."""
-        told: Json = self.request_id or dict(self.arguments)
-        kind = "id" if self.request_id else "text"
-        text = json.dumps([list(self.bases), self.client, self.tool, kind, told], sort_keys=True)
-        return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        if self.request_id:
+            return _digest([list(self.bases), self.client, "id", self.request_id])
+        return _digest([list(self.bases), self.client, "text", self.content])
+
+    @property
+    def content(self) -> str:
+        """The same for calls of one tool with the same arguments, and no others: hex digits."""
+        return _digest([self.tool, dict(self.arguments)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,8 @@ class RepeatedWrites:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: OrderedDict[str, tuple[float, WriteAnswer]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[float, str, WriteAnswer]] = OrderedDict()
+        """Time, content of the call and its answer, by the call's key."""
         self._lock = Lock()
         self._turns = tuple(Lock() for _ in range(TURNS))
 
@@ -72,25 +82,38 @@ class RepeatedWrites:
         """The answer of the same call, found by its request id, else by its text while its pages are as it left them.
 
         If there is none, `write` makes it. Two equal calls at once are made one after the other.
+
+        Raises:
+            InvalidInputError: kind "argument": the request id stands for another call.
         """
         key = call.key
         with self._turns[int(key[:2], 16) % len(self._turns)]:
-            known = self._get(key)
+            content, known = self._get(key)
+            if known is not None and content != call.content:
+                raise InvalidInputError(
+                    f"The request_id {call.request_id!r} was used for another call. Nothing was written.",
+                    kind="argument",
+                    hint="Give each call an id of its own; the same id only to send the same call again.",
+                )
             if known is None or not (call.request_id or known.stands()):
                 known = write()
-                self._add(key, known)
+                self._add(key, call.content, known)
             return known.text
 
-    def _add(self, key: str, answer: WriteAnswer) -> None:
+    def _add(self, key: str, content: str, answer: WriteAnswer) -> None:
         with self._lock:
-            self._known[key] = self._clock(), answer
+            self._known[key] = self._clock(), content, answer
             while len(self._known) > MAX_REPEATS:
                 self._known.popitem(last=False)
 
-    def _get(self, key: str) -> WriteAnswer | None:
+    def _get(self, key: str) -> tuple[str, WriteAnswer | None]:
         with self._lock:
             known = self._known.get(key)
-        return known[1] if known is not None and self._clock() - known[0] <= REPEAT_SECONDS else None
+        return known[1:] if known is not None and self._clock() - known[0] <= REPEAT_SECONDS else ("", None)
+
+
+def _digest(value: Json) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _revision(collection: Collection, address: Address) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.revisions import revision_of
 from commonplace.toolsets.notes.service.repeats import (
     MAX_REPEATS,
@@ -61,8 +62,19 @@ def test_a_request_id_is_answered_as_before_whatever_became_of_the_page(base: In
     writes = RepeatedWrites()
     writes.once(call("id-1"), writing(base, made))
     base.write("a.md", "by somebody else\n")
-    assert writes.once(call("id-1", arguments={"page": "b"}), writing(base, made)) == "answer 1"
+    assert writes.once(call("id-1"), writing(base, made)) == "answer 1"
     assert writes.once(call("id-2"), writing(base, made)) == "answer 2"
+
+
+@pytest.mark.parametrize("other", [{"arguments": {"page": "b", "text": "new"}}, {"tool": "edit"}])
+def test_a_request_id_of_another_call_is_refused_and_nothing_is_written(
+    base: Indexed, made: list[str], other: dict[str, object]
+) -> None:
+    writes = RepeatedWrites()
+    writes.once(call("id-1"), writing(base, made))
+    with pytest.raises(InvalidInputError, match="was used for another call"):
+        writes.once(call("id-1", **other), writing(base, made))
+    assert len(made) == 1
 
 
 def test_a_deletion_stands_while_the_page_is_gone(base: Indexed) -> None:
