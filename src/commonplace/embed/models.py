@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
-from commonplace.embed.model.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, install_command, missing_libraries
+from commonplace.embed.model.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, missing_libraries
 
 if TYPE_CHECKING:
     from commonplace.domain.semantic.ports import Reranker
@@ -72,7 +72,7 @@ class Model:
     def _reason(self) -> str:
         needed = ENDPOINT_LIBRARIES if self._choice.url else SEARCH_LIBRARIES
         if absent := missing_libraries(needed):
-            return f"Libraries are not installed: {', '.join(absent)}. Run: {install_command()}"
+            return f"Libraries are not installed: {', '.join(absent)}. Run: commonplace model install"
         if self._choice.url or self._choice.folder:
             return ""
         from commonplace.embed.model.model_folder import find_model

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import Address, parse_document_address
-from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
+from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads them
@@ -167,6 +167,7 @@ class Collections:
 
         Raises:
             IndexingError: indexing has not ended in time.
+            UnavailableError: kind "remote": the remote of a replica was never read, and cannot be now.
         """
         deadline = time.monotonic() + timeout
         for collection in self.members:
@@ -177,8 +178,21 @@ class Collections:
                     break
                 except IndexingError as error:
                     if left <= PROGRESS_SECONDS:
-                        raise
+                        raise _unread(collection) or error from error
                     progress(_number(error, "done"), _number(error, "total"))
+
+
+def _unread(collection: Collection) -> UnavailableError | None:
+    """The error of a replica whose remote was never read, which has nothing to index; None for any other."""
+    status = collection.replica.status() if collection.replica is not None else None
+    if status is None or status.ready or not status.problem:
+        return None
+    return UnavailableError(
+        f"{collection.name} has nothing to show yet: {status.problem}",
+        kind="remote",
+        hint="It is tried again. Check the address, the branch, the network and the credentials if it persists.",
+        retry_after=1,
+    )
 
 
 def unique_name(name: str, opened: Sequence[Collection]) -> str:

@@ -51,6 +51,9 @@ _ENVIRONMENT = {
     "SSH_ASKPASS": "",
     "LC_ALL": "C",
 }
+_WITHOUT_REASON = "fatal: Could not read from remote repository"
+MAX_REMOTE_TEXT = 500
+"""Maximum number of characters of what the hooks of a remote said."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 _PATHS = re.compile(r"(?<![\w./:-])/[^\s'\":,;)]+|(?<=file://)/[^\s'\":,;)]+")
 
@@ -68,13 +71,21 @@ class GitResult:
         """The last line of its error output, without credentials, paths and the full stop."""
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
-        return redacted(told[-1] if told else f"it exited with {self.code}").rstrip(".")
+        shown = told[-1] if told else f"it exited with {self.code}"
+        if shown.startswith(_WITHOUT_REASON) and lines.index(shown):
+            shown = lines[lines.index(shown) - 1]  # of ssh, or of git itself: what went wrong
+        return redacted(shown).rstrip(".")
 
     @property
     def rejection(self) -> str:
-        """Why the remote rejected a pushed branch, "" if it did not."""
+        """Why the remote rejected a pushed branch, with what its hooks said; "" if it did not."""
         lines = (self.errors + self.output).splitlines()
-        return redacted(next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), ""))
+        rejected = next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), "")
+        if not rejected:
+            return ""
+        said = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+        text = "".join(filter(str.isprintable, " / ".join(filter(None, said))))[:MAX_REMOTE_TEXT]
+        return redacted(f"{rejected}: {text}" if text else rejected)
 
     def is_pushed(self, reference: str) -> bool | None:
         """Whether the remote has taken a pushed ref; None if neither it nor git said so."""

@@ -41,6 +41,11 @@ def test_long_output_is_cut() -> None:
         ("hint: one\nfatal: broken\nhint: two\n", "fatal: broken"),
         ("remote: first\nerror: second\n", "error: second"),
         ("something else\n\n", "something else"),
+        (
+            "ssh: connect to host a port 22: Connection refused\nfatal: Could not read from remote repository.\n\nSee",
+            "ssh: connect to host a port 22: Connection refused",
+        ),
+        ("fatal: Could not read from remote repository.\n", "fatal: Could not read from remote repository"),
         ("", "it exited with 128"),
     ],
 )
@@ -52,6 +57,14 @@ def test_a_rejected_branch_says_why() -> None:
     line = "!\trefs/heads/main:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n"
     assert GitResult(1, line, "").rejection == "[remote rejected] (pre-receive hook declined)"
     assert GitResult(1, "Done\n", "error: x\n").rejection == ""
+
+
+def test_a_rejected_branch_says_what_the_hook_said() -> None:
+    line = "!\trefs/heads/main:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n"
+    errors = "remote: POLICY: main is frozen   \nremote: \nremote: Ask \x1b[31mops\n"
+    shown = GitResult(1, line, errors).rejection
+    assert shown == "[remote rejected] (pre-receive hook declined): POLICY: main is frozen / Ask [31mops"
+    assert len(GitResult(1, line, "remote: " + "x" * 9000).rejection) < 600
 
 
 def test_a_command_returns_its_output_and_a_failed_one_is_an_error(git_repo: MakeRepo) -> None:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.changes import Commit, FileStat
-from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.frontmatter import read_frontmatter
+from commonplace.domain.past import StoreWithPast
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection, record_of_new_file
@@ -104,6 +105,19 @@ def state_of(collection: Collection, address: Address) -> NoteState:
 def last_commit(collection: Collection, address: Address) -> Commit | None:
     """The last commit that touched a note; None if none did."""
     spans = collection.store.history.touched([address])
+    return spans[address][1] if address in spans else None
+
+
+def last_commit_at(collection: Collection, address: Address, revision: str) -> Commit | None:
+    """The last commit that touched a note up to another commit; None if the revision is not a commit's."""
+    past = collection.store.past if isinstance(collection.store, StoreWithPast) else None
+    if past is None:
+        return None
+    try:
+        store = past.store(past.commit(revision).id)
+    except KnowledgeError:  # the id of a blob
+        return None
+    spans = store.history.touched([address])
     return spans[address][1] if address in spans else None
 
 

@@ -218,6 +218,7 @@ class LocalNotes:
             ) from error
         commits = history.log(address, limit=MAX_LOOKED_THROUGH)
         of_commit = next((one for one in commits if one.id.startswith(revision.lower())), None)
+        of_commit = of_commit or note_lookup.last_commit_at(self._collection, address, revision)
         document = read_document(address, raw)
         note = _note(document, of_commit.id if of_commit else revision_of(raw), of_commit)
         links_to = note_links.outgoing(address, self._collection.index.resolve(document))

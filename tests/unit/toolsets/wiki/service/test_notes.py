@@ -111,6 +111,18 @@ def test_an_old_revision_is_read_by_any_unique_part_of_its_id(wiki: Wiki, repo: 
     assert refused.value.kind == "revision"
 
 
+def test_a_note_at_a_commit_that_did_not_change_it_has_its_last_commit_before(wiki: Wiki, repo: GitRepo) -> None:
+    first = repo.git("rev-parse", "HEAD")
+    between = repo.commit(**{"other.md": "# Other\n"})
+    repo.commit(**{"loose.md": "Later.\n"})
+    note = wiki.notes.read("loose", between)
+    assert (note.content, note.revision) == (FILES["loose.md"], first)
+    assert note.last_commit is not None
+    assert note.last_commit.revision == first
+    blob = repo.git("rev-parse", f"{first}:loose.md")
+    assert wiki.notes.read("loose", blob).revision == blob
+
+
 def test_a_note_that_exists_is_replaced_only_at_the_revision_that_its_writer_saw(wiki: Wiki) -> None:
     seen = wiki.notes.read("loose").revision
     with pytest.raises(ConflictError) as refused:
