@@ -166,7 +166,7 @@ class SearchResult:
     demanded: int = 0
     """Number of quoted phrases that every hit contains."""
     known: bool = True
-    """Whether some document contains a word of the query as it was typed."""
+    """Whether some document contains a word of the query, also in another form or as the beginning of a word."""
     unknown: tuple[str, ...] = ()
     """Words of the query that no document contains, if at least half of those that tell something are such."""
     generation: int = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Protocol
@@ -117,7 +117,7 @@ class ExpandedQuery:
     expression: Expression[TermForms] | None = None
     """What documents must match, for a search with operators."""
     known: bool = True
-    """Whether some document contains a word of the query as it was typed."""
+    """Whether some document contains a word of the query, also in another form or as the beginning of a word."""
     unknown: tuple[str, ...] = ()
     """Words that no document contains in any form, if at least half of those that tell something are such."""
 
@@ -163,7 +163,7 @@ class TermDictionary:
             optional_phrases=question.optional_phrases,
             excluded=question.excluded,
             expression=changed(question.expression, partial(self._matching, question)) if question.expression else None,
-            known=self._knows(words, question),
+            known=self._knows(forms, question),
             unknown=self._unknown(forms, language),
         )
 
@@ -182,8 +182,8 @@ class TermDictionary:
         """Whether a document contains a word with these accents."""
         return bool(self._searcher.doc_freq(ft.ACCENTED, accented) or self._recent.holders(ft.ACCENTED, accented))
 
-    def _knows(self, words: Sequence[str], question: ParsedQuery) -> bool:
-        if question.phrases or any(map(self._holding, words)):
+    def _knows(self, forms: Mapping[str, WordForms], question: ParsedQuery) -> bool:
+        if question.phrases or not all(of.is_unknown for of in forms.values()):
             return True
         return any(
             self._searcher.doc_freq(ft.GRAMS, gram) or self._recent.holders(ft.GRAMS, gram) for gram in question.grams

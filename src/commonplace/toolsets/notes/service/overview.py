@@ -64,7 +64,8 @@ class FolderOverview:
 
 def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
     """The overview of a collection, or of the part below a path prefix."""
-    records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix))))
+    # By date, because such a list waits until the history of a new index has been read.
+    records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix), sort="updated")))
     within = {record.address for record in records}
     graph = link_graph(collection)
     purpose, page = _purpose(collection, records, prefix)
