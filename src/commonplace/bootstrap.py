@@ -191,7 +191,9 @@ class Application:
             store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
-        name = unique_name(declared_schema(store).name or store.name, opened)
+        # Keys and writes are for names: among several remotes, no push may give one base the name of another.
+        declared = "" if follower and len(self.settings.replica_of) > 1 else declared_schema(store).name
+        name = unique_name(declared or store.name, opened)
         index = self._index(store)
         past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style))
         if past is not None:

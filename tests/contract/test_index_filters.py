@@ -179,3 +179,10 @@ def test_tags_are_counted_within_a_filter_and_by_prefix(tmp_path: Path) -> None:
         assert base.index.tags(Filter()) == [("work", 3), ("x", 2), ("work/log", 1), ("y", 1)]
         assert base.index.tags(Filter(prefix="a/"), "WORK") == [("work", 2), ("work/log", 1)]
         assert base.index.tags(Filter(tags=("y",))) == [("work", 1), ("y", 1)]
+
+
+@pytest.mark.parametrize("sort", ["path", "title", "updated"])
+def test_an_offset_beyond_every_number_of_the_database_is_an_empty_page(tmp_path: Path, sort: SortKey) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n"}) as base:
+        assert base.listed(sort=sort, offset=10**22, limit=5) == []
+        assert base.index.list(ListQuery(sort=sort, offset=10**22, limit=5)).total == 1

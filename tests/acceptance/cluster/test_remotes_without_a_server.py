@@ -87,6 +87,15 @@ def test_a_base_has_the_name_that_it_declares_from_the_first_start(base: tuple[G
         assert "its remote has already" in refused["error"]
 
 
+def test_among_several_bases_no_push_takes_the_name_of_another(base: tuple[GitRepo, Path, str], tmp_path: Path) -> None:
+    work, remote, url = base
+    work.git("clone", "--quiet", "--bare", str(remote), str(tmp_path / "other.git"))
+    push(work, "kb.yaml", "name: other\n")
+    line = ("mcp", "--replica-of", url, "--replica-of", f"file://{tmp_path}/other.git", "--toolset", "kb")
+    with agent(*line) as client:
+        assert sorted(one["name"] for one in client.call("kb_list")["knowledge_bases"]) == sorted([remote.stem, "other"])
+
+
 @pytest.mark.parametrize("line", [["doctor"], ["open", "a"], ["new", "b", "--edit"], ["lsp"]])
 def test_what_needs_files_says_so(base: tuple[GitRepo, Path, str], tmp_path: Path, line: list[str]) -> None:
     done = Shell(tmp_path)(*line, "-C", base[2])

@@ -136,10 +136,18 @@ COMMON_FIELDS = frozenset(
 """Fields that entries of every type may have at the top level of their frontmatter."""
 
 
+MAX_SCHEMA_BYTES = 4_000_000
+"""Maximum size of a `kb.yaml` in bytes."""
+
+
 def declared_schema(store: Store) -> Schema:
-    """The schema of a folder's `kb.yaml`."""
+    """The schema of a folder's `kb.yaml`; of one that is larger than `MAX_SCHEMA_BYTES`, as if it were not there."""
+    address = parse_address(SCHEMA_FILE)
     try:
-        return read_schema(store.read(parse_address(SCHEMA_FILE)))
+        stat = store.stat(address)
+        if stat is not None and stat.size > MAX_SCHEMA_BYTES:
+            return read_schema(None)
+        return read_schema(store.read(address))
     except NotFoundError:
         return read_schema(None)
 

@@ -29,6 +29,8 @@ MANY_SHARE = 4
 """If a filter matches more than one of this many documents, scanning all costs less than looking up each."""
 LARGE_VALUES = 1000
 """Total length in characters of a filter's values above which its count is not cached."""
+MAX_OFFSET = 2**62
+"""SQLite takes no larger number; no list has so many rows."""
 MAX_CODE_POINT = "\U0010ffff"
 """Sorts after every character of a path or tag."""
 
@@ -103,7 +105,7 @@ def list_records(
     """
     where = Condition(query.filter, keys)
     total = _count(connection, kept, where)
-    limit, offset = max(query.limit, 0), max(query.offset, 0)
+    limit, offset = max(query.limit, 0), min(max(query.offset, 0), MAX_OFFSET)
     if not limit or offset >= total:
         return RecordPage(records=(), total=total)
     order = within = order_by(query.sort, descending=query.descending)
@@ -153,7 +155,8 @@ def sorted_keys(connection: sqlite3.Connection, keys: Sequence[int], query: List
     order = order_by(query.sort, descending=query.descending)
     chosen = "SELECT f.id FROM files f WHERE f.id IN (SELECT value FROM json_each(?)) ORDER BY"
     rows = connection.execute(
-        sql(chosen, order, "LIMIT ? OFFSET ?"), (encode(keys), max(query.limit, 0), max(query.offset, 0))
+        sql(chosen, order, "LIMIT ? OFFSET ?"),
+        (encode(keys), max(query.limit, 0), min(max(query.offset, 0), MAX_OFFSET)),
     )
     return [row[0] for row in rows]
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS, Address, address_or_none, is_document_path, parse_address
 from commonplace.domain.changes import Author, FileStat
-from commonplace.domain.errors import InvalidInputError, ReadOnlyError
+from commonplace.domain.errors import GitError, InvalidInputError, ReadOnlyError
 from commonplace.domain.ports import History, Transaction
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, TreeEntry
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file
 
+MAX_SERVED_BYTES = 24_000_000
+"""Maximum size of a document in bytes: a few kilobytes that were pushed can stand for a blob of any size."""
+MAX_SERVED_ENTRIES = 500_000
+"""Maximum number of files and folders of a commit: a few trees that were pushed can stand for any number."""
 Hides = Callable[[str, bool], bool]
 """Whether an entry is ignored, by its path; the flag: it is a folder. The folders above it are not considered."""
 
@@ -73,7 +77,12 @@ class TreeStore:
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every Markdown file of the commit, in no particular order."""
-        yield from ((address, self._facts(entry)) for address, entry in self._documents())
+        for address, entry in self._documents():
+            facts = self._facts(entry)
+            if facts.size <= MAX_SERVED_BYTES:
+                yield address, facts
+            else:
+                self._skipped.append((address.path, f"it has more than {MAX_SERVED_BYTES:,} bytes"))
 
     def skipped(self) -> list[tuple[str, str]]:
         """Relative path and reason of the files that the last scan skipped."""
@@ -138,11 +147,19 @@ class TreeStore:
     def _documents(self) -> Iterator[tuple[Address, TreeEntry]]:
         """Every document of the commit. Afterwards `skipped` has the others."""
         repository, hides = self._source.repository, self._source.hides
-        skipped: list[tuple[str, str]] = []
+        self._skipped = skipped = list[tuple[str, str]]()
         pending = [("", self._root())]
+        seen = 0
         while pending:
             folder, tree = pending.pop()
             for name, entry in repository.entries(tree):
+                seen += 1
+                if seen > MAX_SERVED_ENTRIES:
+                    raise GitError(
+                        f"The commit has more than {MAX_SERVED_ENTRIES:,} files and folders.",
+                        kind="repository",
+                        hint="Serve a repository of its own for these pages; git ls-tree -r HEAD shows what is in it.",
+                    )
                 path = folder + name
                 address = _address(path, entry, skipped)
                 if address is None or hides(path, entry.mode == MODE_FOLDER):
@@ -151,7 +168,6 @@ class TreeStore:
                     pending.append((f"{path}/", entry.id))
                 else:
                     yield address, entry
-        self._skipped = skipped
 
     def _root(self) -> str:
         """Id of the folder's tree; "" if the commit does not have the folder."""
@@ -177,7 +193,10 @@ class TreeStore:
         entry = self._source.repository.entry(self._source.commit(), self._source.prefix + address.path)
         if entry is None or entry.mode not in {MODE_FILE, MODE_EXECUTABLE}:
             return None
-        return None if address.is_document and self._hidden(address) else entry
+        if not address.is_document:
+            return entry
+        is_served = self._source.repository.size(entry.id) <= MAX_SERVED_BYTES and not self._hidden(address)
+        return entry if is_served else None
 
     def _hidden(self, address: Address) -> bool:
         parts = address.path.split("/")

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import NotFoundError, ReadOnlyError
+from commonplace.domain.errors import GitError, NotFoundError, ReadOnlyError
+from commonplace.store.git import tree_store
 from commonplace.store.git.past.history import NoHistory
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_store import TreeSource, TreeStore
@@ -122,3 +123,24 @@ def test_nothing_is_ever_written(repo: GitRepo) -> None:
         made.transaction("Write")
     assert made.committing() is made
     assert (made.repository, made.trash, made.recover()) == (None, None, [])
+
+
+def test_a_document_over_the_limit_is_skipped_with_the_reason_and_not_read(
+    git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = git_repo(files={"a.md": "small\n", "b.md": "x" * 200, "b.png": "x" * 200})
+    monkeypatch.setattr(tree_store, "MAX_SERVED_BYTES", 100)
+    made = store(repo, prefix="")
+    assert [address.path for address, _ in made.scan()] == ["a.md"]
+    assert made.skipped() == [("b.md", "it has more than 100 bytes")]
+    assert made.stat(Address("b.md")) is None
+    with pytest.raises(NotFoundError):
+        made.read(Address("b.md"))
+    assert made.read(Address("b.png")) == b"x" * 200
+
+
+def test_a_commit_of_too_many_entries_is_refused(git_repo: MakeRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = git_repo(files={f"{folder}/{name}.md": "same\n" for folder in "abc" for name in "xyz"})
+    monkeypatch.setattr(tree_store, "MAX_SERVED_ENTRIES", 10)
+    with pytest.raises(GitError, match="more than 10 files and folders"):
+        list(store(repo, prefix="").scan())
