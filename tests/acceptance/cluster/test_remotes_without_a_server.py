@@ -93,7 +93,9 @@ def test_among_several_bases_no_push_takes_the_name_of_another(base: tuple[GitRe
     push(work, "kb.yaml", "name: other\n")
     line = ("mcp", "--replica-of", url, "--replica-of", f"file://{tmp_path}/other.git", "--toolset", "kb")
     with agent(*line) as client:
-        assert sorted(one["name"] for one in client.call("kb_list")["knowledge_bases"]) == sorted([remote.stem, "other"])
+        assert sorted(one["name"] for one in client.call("kb_list")["knowledge_bases"]) == sorted(
+            [remote.stem, "other"]
+        )
 
 
 @pytest.mark.parametrize("line", [["doctor"], ["open", "a"], ["new", "b", "--edit"], ["lsp"]])
