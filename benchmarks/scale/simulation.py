@@ -40,9 +40,15 @@ class Measured:
     """Shares of all searches, and how many times the median their times are at most; sorted, from 0 to 1."""
 
 
-_SPREAD = ((0.0, 1.0), (0.5, 1.0), (0.99, 2.87), (1.0, 2.87))
-"""p50 and p99 as measured with 11,000 sections, on a machine that others used. What is below the median counts so."""
-MEASURED: tuple[Measured, Measured] = (Measured(11_000, 16.3, _SPREAD), Measured(46_000, 29.7, _SPREAD))
+_SMALL = (
+    (0.0, 0.67), (0.1, 0.81), (0.2, 0.85), (0.3, 0.91), (0.4, 0.96), (0.5, 1.0), (0.6, 1.05), (0.7, 1.11), (0.8, 1.19),
+    (0.9, 1.34), (0.99, 1.83), (1.0, 2.08),
+)  # fmt: skip
+_LARGE = (
+    (0.0, 0.52), (0.1, 0.67), (0.2, 0.74), (0.3, 0.83), (0.4, 0.9), (0.5, 1.0), (0.6, 1.08), (0.7, 1.16), (0.8, 1.29),
+    (0.9, 1.41), (0.99, 2.11), (1.0, 2.3),
+)  # fmt: skip
+MEASURED: tuple[Measured, Measured] = (Measured(11_000, 13.7, _SMALL), Measured(1_000_000, 18.5, _LARGE))
 """The generated sections of `python -m benchmarks cluster_engine`, as docs/cluster.md has them."""
 
 
