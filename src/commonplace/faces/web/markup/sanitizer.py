@@ -57,6 +57,15 @@ _CLASSES = {
 _SCHEMES = {"http", "https", "mailto", "tel"}
 _LOCAL = ("/p/", "/files/", "/tags/", "/wanted/")
 """Prefix of the renderer's own URLs."""
+MAX_NESTING = 5_000
+"""Maximum number of elements inside each other: the parser of HTML takes time by the square of them."""
+_TOO_DEEP = f"<p>This part is not shown: it is nested more than {MAX_NESTING:,} levels deep. Its source is whole.</p>"
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_LEFT_OPEN = frozenset({
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
+    "source", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
+})  # fmt: skip
+"""Elements without an end tag, or whose end tag may be left out."""
 _UNNAMED = re.compile(r"<img(?![^>]*\salt=)")
 """An image without a text in its place: nothing is read out for it rather than its file's name."""
 _MEDIA = frozenset({"img", "audio", "video", "source"})
@@ -78,6 +87,8 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
         rebase: Called for relative URLs that the document wrote itself as HTML.
         local: Further beginnings of URLs of this server.
     """
+    if _nesting(html) > MAX_NESTING:
+        return _TOO_DEEP
     own = (*_LOCAL, *local)
 
     def attribute(tag: str, name: str, value: str) -> str | None:
@@ -101,6 +112,16 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
         strip_comments=True,
     )
     return _UNNAMED.sub('<img alt=""', clean) if "<img" in clean else clean
+
+
+def _nesting(html: str) -> int:
+    """The most elements that are open at once, as far as their tags tell; those that may be left open do not count."""
+    depth = most = 0
+    for found in _TAG.finditer(html):
+        if found[2].lower() not in _LEFT_OPEN:
+            depth = max(0, depth - 1) if found[1] else depth + 1
+            most = max(most, depth)
+    return most
 
 
 def _url(tag: str, value: str, rebase: Rebase, local: tuple[str, ...]) -> str | None:

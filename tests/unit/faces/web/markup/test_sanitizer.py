@@ -77,3 +77,17 @@ def test_classes_of_tokens_are_kept_on_spans_alone() -> None:
 
 def test_deep_nesting_ends() -> None:
     assert "x" in clean("<div>" * 3_000 + "x")
+
+
+@pytest.mark.parametrize("html", ["<blockquote>" * 50_000 + "z", "<div><b>" * 3_000 + "z" + "</b></div>" * 3_000])
+def test_what_is_nested_too_deeply_is_not_given_to_the_parser_of_html(html: str) -> None:
+    shown = clean(html)
+    assert "nested more than 5,000 levels deep" in shown
+    assert len(shown) < 200
+
+
+def test_elements_whose_end_may_be_left_out_are_not_nested() -> None:
+    html = (
+        "<ul>" + "<li>one<p>two<br>" * 9_000 + "</ul>" + "<div><b>x</b></div>" * 9_000 + "<blockquote>" * 100 + "deep"
+    )
+    assert "deep" in clean(html)
