@@ -51,7 +51,13 @@ _ENVIRONMENT = {
     "SSH_ASKPASS": "",
     "LC_ALL": "C",
 }
-_WITHOUT_REASON = "fatal: Could not read from remote repository"
+_WITHOUT_REASON = (
+    "fatal: Could not read from remote repository",
+    "fatal: index-pack failed",
+    "fatal: fsck error",
+    "fatal: fetch-pack: invalid index-pack output",
+)
+"""Lines that say that something failed, after the line that says what."""
 MAX_REMOTE_TEXT = 500
 """Maximum number of characters of what the hooks of a remote said."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
@@ -72,8 +78,8 @@ class GitResult:
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
         shown = told[-1] if told else f"it exited with {self.code}"
-        if shown.startswith(_WITHOUT_REASON) and lines.index(shown):
-            shown = lines[lines.index(shown) - 1]  # of ssh, or of git itself: what went wrong
+        while shown.startswith(_WITHOUT_REASON) and lines.index(shown):
+            shown = lines[lines.index(shown) - 1]
         return redacted(shown).rstrip(".")
 
     @property
