@@ -47,7 +47,7 @@ def test_long_output_is_cut() -> None:
         ),
         ("fatal: Could not read from remote repository.\n", "fatal: Could not read from remote repository"),
         (
-            "error: object 38f2: hasDotdot: contains '..'\nfatal: fsck error in packed object\nfatal: index-pack failed",
+            "error: object 38f2: hasDotdot: contains '..'\nfatal: fsck error\nfatal: index-pack failed",
             "error: object 38f2: hasDotdot: contains '..'",
         ),
         ("", "it exited with 128"),
