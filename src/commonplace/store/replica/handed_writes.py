@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import socket
 import threading
 from base64 import b64decode, b64encode
@@ -30,6 +31,8 @@ from commonplace.domain.errors import (
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.identity import Signature
 from commonplace.store.names import is_object_id
+
+log = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 2.0
 """Timeout in seconds of a connection to another server."""
@@ -103,6 +106,9 @@ def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteRes
     finally:
         connection.close()
     if answer.status in {401, 403, 404, 413, 422}:
+        if answer.status in {401, 403}:
+            host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+            log.warning("The server at %s refuses handed over writes. cluster_secret must be the same on both.", host)
         return None
     results = _parsed_results(content) if answer.status == http.client.OK else None
     if results is None or len(results) != count:

@@ -90,9 +90,10 @@ def test_results_come_back_with_their_errors() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 404, 413, 422])
-def test_a_server_that_refuses_them_has_not_written_them(status: int) -> None:
+def test_a_server_that_refuses_them_has_not_written_them(status: int, caplog: pytest.LogCaptureFixture) -> None:
     with answering(status, {"error": "no"}) as (url, _):
         assert send_writes(url, "secret", BODY, 1) is None
+    assert ("cluster_secret must be the same on both" in caplog.text) == (status == 401)
 
 
 def test_a_server_that_is_not_there_has_not_written_them() -> None:
