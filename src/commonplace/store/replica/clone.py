@@ -155,8 +155,10 @@ class ReplicaClone:
             except GitError as error:
                 raise self._unreachable(str(error).rstrip(".")) from error
             if outcome.code:
-                if _MISSING in outcome.errors and not known and not self.source.branch:
-                    return ""
+                if _MISSING in outcome.errors:
+                    if not known and not self.source.branch:
+                        return ""
+                    raise self._without_branch()
                 raise self._unreachable(outcome.reason)
             self.repository.commit(tip)  # raises unless the clone received it
             if listing is not None:
@@ -327,6 +329,15 @@ class ReplicaClone:
             log.warning("%s: the tags cannot be read: %s", self.source.name, problem)
         self._tags_problem = problem
         return outcome.output if outcome and not problem else None
+
+    def _without_branch(self) -> UnavailableError:
+        name = self.source.branch.removeprefix("refs/heads/")
+        branch = f"branch {name!r}" if name else "default branch"
+        return UnavailableError(
+            f"The remote of {self.source.name} cannot be read: it answers, and has no {branch}.",
+            kind="remote",
+            hint="Push the branch again, or follow another one: URL#BRANCH.",
+        )
 
     def _unreachable(self, reason: str) -> UnavailableError:
         return UnavailableError(
