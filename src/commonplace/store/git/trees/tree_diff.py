@@ -15,7 +15,7 @@ _CACHED_ENTRIES = 100_000
 """Number of entries of parsed trees that are cached while walking."""
 CACHED_TREE_BYTES = 8_000_000
 """Size in bytes of the raw trees that are cached while walking: neighbouring commits share almost all of them."""
-_MAX_LOOKUPS = 50
+MAX_LOOKUPS = 50
 """Number of paths that are looked up one by one; of more, most are neighbours, and parsing their folder is quicker."""
 _MAX_FOUND = 10_000
 """Maximum number of found paths that are cached; beyond it, all are forgotten."""
@@ -56,7 +56,7 @@ class TreeDiff:
 
     def blobs(self, tree: str, paths: Sequence[str]) -> list[str]:
         """The id of what a tree has at each path, "" for nothing. Trees are parsed if many paths are asked for."""
-        if len(paths) <= _MAX_LOOKUPS:
+        if len(paths) <= MAX_LOOKUPS:
             return [self.at(tree, os.fsencode(path)) for path in paths]
         entries = [self._cache.entry(tree, path) for path in paths]
         return [entry.id if entry else "" for entry in entries]

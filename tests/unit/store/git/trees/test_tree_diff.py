@@ -34,5 +34,5 @@ def test_many_paths_have_the_blobs_that_few_have(tmp_path: Path, monkeypatch: py
     expected = [*(repo.git("rev-parse", f"HEAD:{path}") for path in files), "", "", "", ""]
     opened = GitRepository(repo.path / ".git", repo.path)
     assert TreeDiff(opened).blobs(tree, paths) == expected
-    monkeypatch.setattr(tree_diff, "_MAX_LOOKUPS", 1)
+    monkeypatch.setattr(tree_diff, "MAX_LOOKUPS", 1)
     assert TreeDiff(opened).blobs(tree, paths) == expected
