@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,13 @@ def test_the_error_without_a_model_names_a_search_that_needs_none(reason: str) -
     error = missing_model(reason)
     assert str(error).endswith("No model is installed." if "installed" in reason else "No model.")
     assert error.hint.endswith("earch with mode=keyword.")
+
+
+def test_missing_libraries_are_told_without_a_path_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # as where it is not installed
+    missing = Model(ModelChoice(models=tmp_path)).missing
+    assert "onnxruntime" in missing
+    assert missing.endswith("Run: commonplace model install")
+    assert str(Path(sys.executable).parent) not in missing

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
+from commonplace.index import open_index
 from commonplace.services.collections import Collection, Collections
 from commonplace.toolsets.wiki.service import note_lookup
 from indexed import PERMISSIONS, Indexed, permissions_hold
+from remotes.fixed import FixedReplica
 
 
 @pytest.fixture
@@ -51,3 +55,22 @@ def test_a_new_file_that_cannot_be_read_says_so(base: Indexed, collection: Colle
     (base.folder / "new.md").chmod(0)
     with permissions_hold(), pytest.raises(StorageError):
         Collections(lambda: [collection]).locate("new")
+
+
+def test_a_replica_is_not_waited_for_as_a_watched_folder_is(
+    collection: Collection, caplog: pytest.LogCaptureFixture
+) -> None:
+    Collections(lambda: [replace(collection, replica=FixedReplica())]).wait_watched(0)
+    assert caplog.text == ""
+    Collections(lambda: [collection]).wait_watched(0)
+    assert "changes are not noticed yet" in caplog.text
+
+
+def test_a_remote_that_was_never_read_says_why_there_is_nothing(tmp_path: Path) -> None:
+    with Indexed(tmp_path) as made:
+        index = open_index(made.store, tmp_path / "unread")
+        status = ReplicaStatus("", ready=False, age=None, problem="The remote of team cannot be read: it is away.")
+        unread = Collection("team", made.store, index, replica=FixedReplica(now=status))
+        with pytest.raises(UnavailableError, match="team has nothing to show yet: The remote of team cannot be read"):
+            Collections(lambda: [unread]).wait_ready(0, lambda _done, _total: None)
+        index.close()

@@ -88,6 +88,8 @@ def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
         assert search(collections, SearchQuery(text="quokka")).notice.startswith("No page contains a word of 'quokka'.")
         assert search(collections, SearchQuery(text="quokka soup with water")).notice == ""
+        begun = search(collections, SearchQuery(text="lentil"))
+        assert (paths(begun), begun.notice) == (["soup.md"], "")
         misspelt = search(collections, SearchQuery(text="lentisl"))
         assert paths(misspelt) == ["soup.md"]
         assert "nearest ones by spelling" in misspelt.notice

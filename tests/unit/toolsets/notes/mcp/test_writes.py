@@ -80,6 +80,9 @@ def test_a_page_is_not_replaced_or_deleted_unseen(call: Call) -> None:
         ({"do": "replace", "text": "x"}, "needs 'old'"),
         ({"do": "task"}, "needs 'task'"),
         ({"do": "block", "text": "x"}, "needs 'block'"),
+        ({"do": "section", "section": "A"}, "needs 'text'"),
+        ({"do": "block", "block": "a"}, "needs 'text'"),
+        ({"do": "section", "section": "A", "old": "x", "text": "y"}, "does not look for 'old'"),
     ],
 )
 def test_a_change_without_what_it_is_about_is_refused(call: Call, change: dict[str, str], said: str) -> None:
