@@ -59,6 +59,17 @@ def test_a_plain_folder_is_served_as_notes(reader: Agent) -> None:
     assert list(reader.tools()) == ["overview", "search", "read", "links", "changes"]
 
 
+def test_the_first_overview_has_the_dates_of_the_history(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {})
+    for number in range(600):
+        repo.write(f"area{number % 9}/page{number}.md", f"# Page {number}\n\nWords of {number}.\n")
+    repo.git("add", "--all")
+    repo.git("commit", "--quiet", "--message=All", "--date=1577934245 +0000")
+    with agent("mcp", repo.path) as client:
+        shown = client.text("overview")
+    assert shown.partition("Changed lately: ")[2].partition("\n")[0].count("(2020-01-02)") > 1
+
+
 def test_the_overview_orients_in_few_tokens(reader: Agent) -> None:
     shown = reader.text("overview")
     assert len(shown) <= 4 * 600
