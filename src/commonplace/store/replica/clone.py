@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
 
@@ -29,6 +28,7 @@ from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
 from commonplace.store.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.remotes import RemoteTransfer, exchange
+from commonplace.store.replica.clone_repository import BRANCH, REMOTE, make_repository, readable_repository
 from commonplace.store.replica.source import ReplicaSource
 from commonplace.store.replica.tags import store_tags
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
@@ -42,11 +42,9 @@ FIRST_FETCH_SECONDS = 1800.0
 """Timeout in seconds of the first fetch, which transfers the whole history."""
 REFUSAL = "it is a replica, which follows its remote; write to a server of the repository itself, or push to its remote"
 
-_BRANCH = "refs/heads/replica"
 _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
 _LEASE = "refs/commonplace-fetched/writer"
-_REMOTE = "origin"
 _MISSING = "couldn't find remote ref"
 
 
@@ -101,17 +99,20 @@ class ReplicaClone:
         """Create the repository if it is not there. Needs the lock."""
         with storage_errors(f"the folder of a replica, {self.path.parent}"):
             if not self._is_made:
-                _make(self.path, self.source.url)
+                make_repository(self.path, self.source.url)
 
     def _opened(self) -> GitRepository:
         """The repository; made anew if it cannot be read."""
         try:
-            return _readable(self.path)
+            return readable_repository(self.path)
         except UntrustedRepositoryError:
             raise
         except GitError as error:
-            log.warning("%s: the clone is damaged and is made anew: %s", self.source.name, error)
+            problem = error
         with self._lock.held(FETCH_SECONDS):
+            with suppress(GitError):  # another process may have made it anew meanwhile
+                return readable_repository(self.path)
+            log.warning("%s: the clone is damaged and is made anew: %s", self.source.name, problem)
             with storage_errors(f"the folder of a replica, {self.path.parent}"):
                 (self.path / "HEAD").unlink(missing_ok=True)
             self._make()
@@ -123,7 +124,7 @@ class ReplicaClone:
 
     def tip(self) -> str:
         """The commit that the clone's branch is at; "" before the first fetch, and for a remote without commits."""
-        return self.repository.tip(_BRANCH)
+        return self.repository.tip(BRANCH)
 
     def fetch(
         self, started: Callable[[Popen[bytes]], None] | None = None, until: str = "", *, tags: bool = False
@@ -211,7 +212,7 @@ class ReplicaClone:
             now = self.tip()
             if not now or not self.holds(commit, now):
                 return ""
-            set_ref(self.repository.common, _BRANCH, commit)
+            set_ref(self.repository.common, BRANCH, commit)
         return commit
 
     def holds(self, tip: str, commit: str) -> bool:
@@ -241,7 +242,7 @@ class ReplicaClone:
         """The result of a push, with which the lease goes if it is to be renewed."""
         renewal = self.lease.renewal() if self.lease else None
         tips = [commit, expected, *(renewal or ())]
-        with exchange(self.repository, _REMOTE, tips) as own:
+        with exchange(self.repository, REMOTE, tips) as own:
             settings = own_programs(self.repository)
             self._target = self._target or self.source.branch or own.default_branch(settings, FETCH_SECONDS)
             references, leases = [f"{commit}:{self._target}"], [f"--force-with-lease={self._target}:{expected}"]
@@ -261,7 +262,7 @@ class ReplicaClone:
             if now != known and self.repository.holds(now, tip):
                 return now
             if tip != now:
-                set_ref(self.repository.common, _BRANCH, tip)
+                set_ref(self.repository.common, BRANCH, tip)
         return tip
 
     def _advance(self, expected: str, commit: str) -> None:
@@ -269,7 +270,7 @@ class ReplicaClone:
         with self._moving.held():
             now = self.tip()
             if now == expected or not self.repository.holds(now, commit):
-                set_ref(self.repository.common, _BRANCH, commit)
+                set_ref(self.repository.common, BRANCH, commit)
 
     def _moved(self, expected: str, outcome: GitResult) -> bool:
         """False if the remote's branch is no longer where a push expected it.
@@ -307,7 +308,7 @@ class ReplicaClone:
         self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None, *, tags: bool
     ) -> tuple[GitResult, str, str | None]:
         """The result of a fetch, the commit that it brought, and the remote's tags before it; None if not read."""
-        with exchange(self.repository, _REMOTE, [known], started) as own:
+        with exchange(self.repository, REMOTE, [known], started) as own:
             settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
             listing = self._listed_tags(own, settings) if tags else None
             references = [f"+{self.source.branch or 'HEAD'}:{_FETCHED}"]
@@ -355,45 +356,3 @@ def unknown_outcome(name: str, reason: str) -> GitError:
         hint="Read it again. The same write sent again is not made twice.",
         retryable=1,
     )
-
-
-def _readable(path: Path) -> GitRepository:
-    """The repository at a path.
-
-    Raises:
-        GitError: it, its HEAD or the commit of its branch cannot be read.
-    """
-    repository = GitRepository(path)
-    if not repository.setting(f"remote.{_REMOTE}.url"):
-        raise GitError("Its configuration names no remote.", kind="repository")
-    _ = repository.head
-    if tip := repository.tip(_BRANCH):
-        repository.content(repository.tree_of(tip))
-    return repository
-
-
-def _make(path: Path, url: str) -> None:
-    """Create an empty bare repository in a folder, in place of what is left of another one.
-
-    HEAD comes last: without it the repository counts as missing, so that a killed process leaves no partial one. `git
-    init` would copy templates, with hooks.
-    """
-    path.mkdir(parents=True, exist_ok=True)
-    for name in ("objects", "refs"):
-        shutil.rmtree(path / name, ignore_errors=True)
-    for name in ("packed-refs", "shallow"):
-        (path / name).unlink(missing_ok=True)
-    for name in ("objects/info", "objects/pack", "refs/heads"):
-        (path / name).mkdir(parents=True)
-    config = path / "config"
-    config.unlink(missing_ok=True)
-    config.touch(0o600)  # the URL may contain credentials
-    quoted = url.replace("\\", "\\\\").replace('"', '\\"')
-    config.write_text(
-        f'[core]\n\trepositoryformatversion = 0\n\tbare = true\n[remote "{_REMOTE}"]\n\turl = "{quoted}"\n',
-        encoding="utf-8",
-        errors="surrogateescape",
-    )
-    made = path / f"HEAD.{secrets.token_hex(6)}"
-    made.write_text(f"ref: {_BRANCH}\n", encoding="utf-8")
-    made.replace(path / "HEAD")

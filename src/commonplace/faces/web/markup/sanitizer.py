@@ -116,6 +116,8 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
 
 def _nesting(html: str) -> int:
     """The most elements that are open at once, as far as their tags tell; those that may be left open do not count."""
+    if html.count("<") <= MAX_NESTING:  # so of almost every page the tags are not looked at
+        return 0
     depth = most = 0
     for found in _TAG.finditer(html):
         if found[2].lower() not in _LEFT_OPEN:

@@ -63,9 +63,9 @@ class AncestorCache:
         if tip == before:
             return True
         is_there = bool(before) and self._repository.has_object(before)
-        if is_there and self._repository.holds(before, tip):
-            return False
         is_descendant = is_there and self._repository.holds(tip, before)
+        if is_there and not is_descendant and self._repository.holds(before, tip):
+            return False
         with self._lock:
             if self._tip == before:  # else another thread was faster
                 self._tip = tip

@@ -98,6 +98,20 @@ def test_an_edit_is_told_and_its_repetition_is_not_made_again(call: Call, bases:
     assert (bases["one"].folder / "notes/a.md").read_text().count("Two.") == 1
 
 
+def test_a_request_id_is_known_in_another_session_of_the_same_caller_and_to_no_other_caller(
+    call: Call, bases: dict[str, Indexed]
+) -> None:
+    given = {
+        "page": "notes/a.md",
+        "changes": [{"do": "append", "text": "- once"}],
+        "request_id": "id-of-this-call",
+    }
+    sessions = [("s1", "key"), ("s2", "key"), ("s3", "another")]
+    for client, caller in sessions:
+        writes.edit(replace(call, client=client, caller=caller), NotesEdit.model_validate(given))
+    assert (bases["one"].folder / "notes/a.md").read_text().count("- once") == 2
+
+
 def test_a_deleted_page_is_told_with_those_that_lead_nowhere_now(call: Call) -> None:
     seen = revision_of(FILES["notes/b.md"].encode())
     told = str(writes.delete(call, NotesDelete(page="notes/b.md", revision=seen)))
