@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from pygit2.enums import ConfigLevel
 
-from deployments.deployment import DEPLOYMENT, ENGINE
+from deployments.deployment import DEPLOYMENT, ENGINE, engine_prefixes
 from deployments.left_out import reason_left_out
 from opensearch_cluster.shared_server import shared
 from remotes import canary
@@ -103,6 +103,19 @@ def search_cluster_of_the_deployment(clean_environment: None, request: pytest.Fi
         if DEPLOYMENT == "cluster":
             patch.setenv(ENGINE, request.getfixturevalue("opensearch_url"))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def indexes_of_the_deployment(search_cluster_of_the_deployment: None) -> Iterator[None]:
+    """Deletes the indexes that a module's tests have made in the cluster; a small node cannot hold those of all."""
+    del search_cluster_of_the_deployment
+    yield
+    if engine_prefixes:
+        from opensearchpy import OpenSearch  # noqa: PLC0415 - few tests need it
+
+        with OpenSearch([os.environ[ENGINE]], timeout=60) as client:
+            while engine_prefixes:
+                client.indices.delete(index=f"{engine_prefixes.pop()}-*")
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@
 
 The word should be one that nothing else contains. Standard error gets one line for each function that had the word in
 an argument, when it is first called; and when the command ends, the number of modules and of packages, and how often a
-call went to a part above its caller's. Calls of other processes are not seen.
+call went to a part above its caller's: of all calls, and of the walk, which ends before the first write to disk or the
+first call of the index and leaves the parser of documents out. Calls of other processes are not seen.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import groupby, takewhile
 from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import cast
@@ -44,6 +46,9 @@ ROOM_FLOORS = {
     "web": 3,
 }
 """The floor of each part of a toolset."""
+WALK_ENDS = ("store/disk/durable.py", "index/")
+"""Beginnings of the modules at which a walk ends: the first write to disk, and the index."""
+PARSER = "domain/document_reader.py"
 MAX_DEPTH = 3
 """Levels of objects in which the word is looked for."""
 MAX_ITEMS = 50
@@ -59,6 +64,8 @@ class Step:
     function: str
     caller: str
     """Path of the nearest caller in the product; "" if there is none."""
+    parses: bool
+    """Whether it belongs to the parser of documents, or was called by it."""
 
 
 @dataclass(slots=True)
@@ -67,6 +74,12 @@ class Trace:
 
     word: str
     steps: list[Step] = field(default_factory=list[Step])
+
+    @property
+    def walk(self) -> Sequence[Step]:
+        """The calls up to the first write to disk or call of the index, without the parser's."""
+        before = takewhile(lambda step: not step.module.startswith(WALK_ENDS), self.steps)
+        return [step for step in before if not step.parses]
 
     def on_event(self, frame: FrameType, event: str, _: object) -> None:
         """Note a call, as `sys.setprofile` takes it."""
@@ -77,17 +90,28 @@ class Trace:
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = [frame.f_locals.get(name) for name in names if name not in {"self", "cls"}]
         if any(contains(value, self.word) for value in given):
-            step = Step(module, code.co_name, _caller_of(frame))
+            callers = list(_callers_of(frame))
+            step = Step(module, code.co_name, next(iter(callers), ""), PARSER in {module, *callers})
             if all((step.module, step.function) != (one.module, one.function) for one in self.steps):
                 print(f"{step.module}: {step.function}", file=sys.stderr, flush=True)
             self.steps.append(step)
 
     def summary(self) -> str:
-        """The figures of all calls."""
-        modules = dict.fromkeys(step.module for step in self.steps)
-        packages = {str(PurePath(module).parent) for module in modules}
-        climbs = sum(1 for step in self.steps if step.caller and floor_of(step.module) > floor_of(step.caller))
-        return f"{len(modules)} modules in {len(packages)} packages; {climbs} calls to a part above the caller's"
+        """The figures of all calls, and of the walk."""
+        return f"all: {figures(self.steps)}\nwalk: {figures(self.walk)}"
+
+
+def figures(steps: Sequence[Step]) -> str:
+    """Number of modules, packages and stays (runs of steps in one package), and of calls to a part above the caller's.
+
+    Args:
+        steps: In the order of the calls.
+    """
+    modules = dict.fromkeys(step.module for step in steps)
+    packages = [str(PurePath(step.module).parent) for step in steps]
+    stays = sum(1 for _ in groupby(packages))
+    climbs = sum(1 for step in steps if step.caller and floor_of(step.module) > floor_of(step.caller))
+    return f"{len(modules)} modules in {len(set(packages))} packages, {stays} stays; {climbs} calls upwards"
 
 
 def module_of(code: CodeType) -> str:
@@ -130,11 +154,13 @@ def _parts_of(value: object) -> list[object]:
     return [*(getattr(value, name, None) for name in slots), *attributes.values()]
 
 
-def _caller_of(frame: FrameType) -> str:
+def _callers_of(frame: FrameType) -> Iterator[str]:
+    """The modules of the product that led to a call, the nearest first."""
     back = frame.f_back
-    while back is not None and not module_of(back.f_code):
+    while back is not None:
+        if module := module_of(back.f_code):
+            yield module
         back = back.f_back
-    return module_of(back.f_code) if back is not None else ""
 
 
 def _stop(_: int, __: FrameType | None) -> None:

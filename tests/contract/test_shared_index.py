@@ -83,6 +83,13 @@ def test_what_is_written_is_searchable_when_the_position_says_so_and_not_before(
     engine.writer.drop(base)
 
 
+@pytest.mark.parametrize("text", ["xyz", "words xyz", "xy", '"other xyz"'])
+def test_words_that_sort_behind_every_word_of_a_base_are_searched_like_others(engine: Engine, text: str) -> None:
+    base = engine.filled(new_base(), {"a.md": "# Alpha\n\nfirst words\n", "b.md": "# Beta\n\nother words\n"})
+    assert engine.paths(base, text) == (["a.md", "b.md"] if text.startswith("words") else [])
+    engine.writer.drop(base)
+
+
 @pytest.mark.parametrize("text", QUERIES)
 def test_hits_are_those_of_a_servers_own_index(engine: Engine, read: SharedBase, own: Own, text: str) -> None:
     for options in ({}, {"sections": 3}, {"sections": 0}, {"records": False}):

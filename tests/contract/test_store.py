@@ -314,7 +314,7 @@ def test_threads_write_one_after_the_other(place: Place) -> None:
 
 
 def test_a_busy_folder_is_waited_for_so_long_and_no_longer(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commonplace.store.transaction_writer.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("commonplace.store.folder.transaction_writer.WAIT_SECONDS", 0.05)
     begun, ended = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -247,6 +247,16 @@ class Failing:
         return type(found)(found.results, frozenset(bases))
 
 
+def test_hits_of_the_engine_name_pages_of_one_id_by_their_paths(team: Team) -> None:
+    team.push(**{"c.md": "---\nid: twin\n---\ntwin words\n", "d.md": "---\nid: twin\n---\nmore twin words\n"})
+    server = team.server()
+    assert server.follow()
+    index = SharedSearch(server.index, team.engine.reader, server.tailer)
+    found = index.search(SearchQuery(text="words"))
+    assert server.tailer.status().searches["engine"] == 1
+    assert {hit.record.reference for hit in found.hits} == {"a", "b", "c.md", "d.md"}
+
+
 def test_an_engine_that_is_away_is_left_alone_for_a_while_and_partial_answers_are_said(team: Team) -> None:
     server = team.server()
     assert server.follow()

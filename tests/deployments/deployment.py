@@ -67,6 +67,8 @@ _checkouts: dict[Path, Checkout] = {}
 _home: list[Path] = []
 by_port: dict[int, Served] = {}
 """The running servers of this process."""
+engine_prefixes: list[str] = []
+"""Beginnings of the names of the indexes that tests have made in the cluster and nobody has deleted."""
 started: list[str] = []
 """The deployment of each process that was started: what was changed, and what was left as it is."""
 
@@ -108,7 +110,9 @@ def _serving(line: list[str | Path]) -> tuple[list[str | Path], Served] | None:
     if DEPLOYMENT == "cluster":
         engine = ["--engine-url", os.environ[ENGINE]]
         # Bases of several tests have the same name, and two of a name cannot share the indexes of a cluster.
-        os.environ["COMMONPLACE_ENGINE_PREFIX"] = f"t-{sha256(' '.join(map(str, places)).encode()).hexdigest()[:12]}"
+        prefix = f"t-{sha256(' '.join(map(str, places)).encode()).hexdigest()[:12]}"
+        os.environ["COMMONPLACE_ENGINE_PREFIX"] = prefix
+        engine_prefixes.append(prefix)
     return [*kept, *remotes, "--replica-writes", "--replica-poll", "1", *engine], served
 
 

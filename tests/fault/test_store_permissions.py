@@ -24,7 +24,8 @@ import os, sys, encodings.idna, logging
 from pathlib import Path
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError
-from commonplace.store import open_store, publisher
+from commonplace.store import open_store
+from commonplace.store.folder import publisher
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 base = Path(sys.argv[1])

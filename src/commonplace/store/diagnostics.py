@@ -13,7 +13,7 @@ from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import GitError
 from commonplace.store.disk.folder import Folder
-from commonplace.store.folder_store import key_of
+from commonplace.store.folder.folder_store import key_of
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.identity import DEFAULT_AUTHOR, signature
 from commonplace.store.git.layout import UntrustedRepositoryError

@@ -11,16 +11,16 @@ from commonplace.domain.ports import Store
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
 from commonplace.store.disk.trash import FolderTrash
-from commonplace.store.folder_store import FolderStore, WriteMode, key_of
+from commonplace.store.folder.folder_store import FolderStore, WriteMode, key_of
+from commonplace.store.folder.retention import Retention
+from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.layout.discovery import find_repository
 from commonplace.store.git.past.history import GitHistory, NoHistory
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.retention import Retention
-from commonplace.store.transaction_writer import TransactionWriter
-from commonplace.store.writer_lock import WriterLock
 
 
 def open_store(path: Path, *, commit: Literal["auto", "manual"], state_dir: Path) -> Store:

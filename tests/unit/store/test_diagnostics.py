@@ -12,8 +12,8 @@ from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.store.diagnostics import STALE_SECONDS, diagnose, git_command
 from commonplace.store.disk.folder import Folder
-from commonplace.store.folder_store import key_of
-from commonplace.store.writer_lock import WriterLock
+from commonplace.store.folder.folder_store import key_of
+from commonplace.store.folder.writer_lock import WriterLock
 from support import GitRepo, MakeRepo
 
 

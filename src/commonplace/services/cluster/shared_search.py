@@ -15,7 +15,7 @@ from commonplace.domain.cluster.notices import note
 from commonplace.domain.cluster.shared_index import SharedBase, SharedIndexReader
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
-from commonplace.domain.query import SearchQuery, SearchResult
+from commonplace.domain.query import Hit, SearchQuery, SearchResult
 from commonplace.services.cluster.tailer import Tailer
 
 log = logging.getLogger(__name__)
@@ -160,11 +160,26 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
         index.count(in_part=index.base in found.partial)
     return [
         _noted(
-            replace(found.results[index.base], generation=generation),
+            replace(
+                found.results[index.base],
+                hits=_with_known_ids(index.own, found.results[index.base].hits),
+                generation=generation,
+            ),
             PARTIAL if index.base in found.partial else "",
         )
         for index, generation in zip(indexes, generations, strict=True)
     ]
+
+
+def _with_known_ids(own: Index, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Hits of the engine with what only an index of all pages can tell: whether other pages have the same id."""
+    known = [own.record(hit.record.address) for hit in hits]
+    return tuple(
+        [
+            replace(hit, record=replace(hit.record, shares_id=True)) if record and record.shares_id else hit
+            for hit, record in zip(hits, known, strict=True)
+        ]
+    )
 
 
 def _has_own_vectors(query: SearchQuery) -> bool:

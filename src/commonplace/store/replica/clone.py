@@ -20,19 +20,19 @@ from pygit2.enums import SortMode
 from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
 from commonplace.store.disk.file_swap import storage_errors
 from commonplace.store.disk.folder import Folder
-from commonplace.store.folder_store import key_of
+from commonplace.store.folder.folder_store import key_of
+from commonplace.store.folder.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
+from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
-from commonplace.store.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.remotes import RemoteTransfer, exchange
 from commonplace.store.replica.clone_repository import BRANCH, REMOTE, make_repository, readable_repository
 from commonplace.store.replica.source import ReplicaSource
 from commonplace.store.replica.tags import store_tags
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
-from commonplace.store.writer_lock import WriterLock
 
 log = logging.getLogger(__name__)
 

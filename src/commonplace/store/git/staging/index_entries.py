@@ -1,12 +1,8 @@
 """Updates the index entries of committed paths, and no others.
 
 Otherwise the user's next plain `git commit` would take the old blobs from the index and revert the write. A staged
-version of the written path is replaced, because the acknowledged write is newer. `store.retention` retains staged text
-that nothing else has.
-
-Nothing waits for `index.lock`. The new index is a temporary file, and the lock is only taken to rename it into place,
-as a hard link of the finished file (see `refs`). If another program holds the lock, or left it behind, the entries are
-recorded in the journal and updated by the next transaction or the next start.
+version of the written path is replaced, because the acknowledged write is newer. `store.folder.retention` retains
+staged text that nothing else has.
 """
 
 from __future__ import annotations

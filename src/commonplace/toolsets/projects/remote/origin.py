@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.ports import Progress
+from commonplace.store.folder.writer_lock import WAIT_SECONDS
 from commonplace.store.git.refs import remove_ref, set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import GitResult, end_group
 from commonplace.store.remotes import exchange
-from commonplace.store.writer_lock import WAIT_SECONDS
 from commonplace.toolsets.projects.remote.published_branch import (
     BRANCH,
     REMOTE,

@@ -20,14 +20,14 @@ from commonplace.domain.ports import Store
 from commonplace.store.discovery import open_store, retention_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
+from commonplace.store.folder.publisher import own_programs
+from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock, lock_file
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.layout.discovery import find_repository
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.worktree.filters import is_ignored
-from commonplace.store.publisher import own_programs
-from commonplace.store.transaction_writer import TransactionWriter
-from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock, lock_file
 from commonplace.toolsets.projects.remote.activity_log import ActivityLogFile
 from commonplace.toolsets.projects.remote.origin import Origin
 from commonplace.toolsets.projects.remote.published_branch import mark_published_branch

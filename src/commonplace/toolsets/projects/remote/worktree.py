@@ -19,6 +19,8 @@ from commonplace.domain.errors import ConflictError, NotFoundError, ReadOnlyErro
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile, storage_errors
 from commonplace.store.disk.folder import Folder
+from commonplace.store.folder.retention import Retention
+from commonplace.store.folder.transaction_writer import TransactionWriter
 from commonplace.store.git.branch_move import BranchMove
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
@@ -29,8 +31,6 @@ from commonplace.store.git.worktree.changes import changed_files
 from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git.worktree.ignored import GitIgnoreRules
 from commonplace.store.names import checked_tree_path
-from commonplace.store.retention import Retention
-from commonplace.store.transaction_writer import TransactionWriter
 from commonplace.toolsets.projects.rules.registry import (
     ACTIVITY_FILE,
     IGNORE_FILE,

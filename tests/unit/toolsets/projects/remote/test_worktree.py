@@ -8,10 +8,10 @@ from commonplace.domain.changes import Author
 from commonplace.store.discovery import retention_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
+from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.transaction_writer import TransactionWriter
-from commonplace.store.writer_lock import WriterLock
 from commonplace.toolsets.projects.remote.worktree import WorkTree
 from support import GitRepo, MakeRepo
 

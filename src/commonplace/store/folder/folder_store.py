@@ -19,13 +19,13 @@ from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.folder_scan import FolderScan
 from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.trash import SubfolderTrash
+from commonplace.store.folder.retention import Retention
+from commonplace.store.folder.transaction_draft import TransactionDraft
+from commonplace.store.folder.transaction_writer import TransactionWriter
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.past_commits import CommitLookup
 from commonplace.store.git.tracked_documents import TrackedDocuments
-from commonplace.store.retention import Retention
-from commonplace.store.transaction_writer import TransactionWriter
-from commonplace.store.transactions import TransactionDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class FolderStore:
         if terms.git is None:
             return None
         # Imported late: a search needs nothing of commits and remotes.
-        from commonplace.store.publisher import Publisher  # noqa: PLC0415
+        from commonplace.store.folder.publisher import Publisher  # noqa: PLC0415
 
         return Publisher(self._folder, self._writer, terms.git, terms.prefix, self._rules.hides, terms.retention)
 

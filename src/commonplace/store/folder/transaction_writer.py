@@ -25,12 +25,12 @@ from commonplace.domain.errors import GitError, KnowledgeError, StorageError, Un
 from commonplace.store.disk.durable import FlushError, Unsynced, sync_folders
 from commonplace.store.disk.file_swap import FileChange, FileSwap, seen_again, storage_error
 from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord
-from commonplace.store.durability.group import GroupedWrite, WriteGroup
-from commonplace.store.durability.recovery import recover
+from commonplace.store.folder.recovery import recover
+from commonplace.store.folder.write_group import GroupedWrite, WriteGroup
+from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock
 from commonplace.store.git.commit_writer import MAX_TOGETHER, GitWriter
 from commonplace.store.git.commits import BranchUpdate, PlannedCommit
 from commonplace.store.git.staging.index_entries import is_locked
-from commonplace.store.writer_lock import WAIT_SECONDS, WriterLock
 
 REPAIR_RETRY_SECONDS = 5.0
 """Seconds between a reader's failed attempt to repair and the next one."""

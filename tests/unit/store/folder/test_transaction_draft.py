@@ -12,7 +12,7 @@ from commonplace.domain.changes import RetainedCopy
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, ReadOnlyError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
-from commonplace.store.transactions import TransactionDraft
+from commonplace.store.folder.transaction_draft import TransactionDraft
 
 A, B, NEW = Address("a.md"), Address("x/b.md"), Address("new/c.md")
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 5\n"

@@ -23,6 +23,9 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.store.disk.file_swap import is_missing, storage_errors
 from commonplace.store.disk.folder import Folder
+from commonplace.store.folder.retention import Retention
+from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.writer_lock import WAIT_SECONDS
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.objects import is_file
@@ -34,9 +37,6 @@ from commonplace.store.git.worktree.filters import stored_form
 from commonplace.store.git_command import GitResult, TimeLimits, redacted
 from commonplace.store.names import checked_ref, is_ref, missing_file
 from commonplace.store.remotes import exchange
-from commonplace.store.retention import Retention
-from commonplace.store.transaction_writer import TransactionWriter
-from commonplace.store.writer_lock import WAIT_SECONDS
 
 MAX_LISTED = 20
 """Remotes that an error names."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import StorageError, UnavailableError
-from commonplace.store.writer_lock import WriterLock
+from commonplace.store.folder.writer_lock import WriterLock
 from support import open_files
 
 

@@ -13,8 +13,9 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError, KnowledgeError, StorageError
 from commonplace.domain.ports import Store
-from commonplace.store import open_store, writer_lock
-from commonplace.store.writer_lock import WriterLock
+from commonplace.store import open_store
+from commonplace.store.folder import writer_lock
+from commonplace.store.folder.writer_lock import WriterLock
 from injection.audit_events import before, once, raising
 from support import GitRepo, MakeRepo, eventually
 

@@ -16,7 +16,8 @@ from commonplace.domain.changes import Author
 from commonplace.domain.errors import GitError, NotFoundError, ReadOnlyError
 from commonplace.domain.ports import Repository, Store
 from commonplace.domain.revisions import revision_of
-from commonplace.store import git_command, open_store, publisher
+from commonplace.store import git_command, open_store
+from commonplace.store.folder import publisher
 from support import GitRepo, MakeRepo
 
 A, B, NEW = Address("a.md"), Address("b.md"), Address("sub/new.md")
@@ -286,7 +287,7 @@ def test_a_remote_that_is_not_reached_can_be_tried_again(single: GitRepo) -> Non
 
 def test_a_remote_that_never_answers_is_given_up(single: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     assert publisher.QUIET_SECONDS <= MOST_SECONDS
-    monkeypatch.setattr("commonplace.store.publisher.QUIET_SECONDS", 0.5)
+    monkeypatch.setattr("commonplace.store.folder.publisher.QUIET_SECONDS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         single.git("remote", "add", "origin", f"http://127.0.0.1:{silent.getsockname()[1]}/x.git")
         said = r"^Whether origin has main is unknown: git push said nothing for 0\.5 seconds and was ended\.$"

@@ -15,11 +15,11 @@ from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile
 from commonplace.store.disk.folder import file_stat
 from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord, JournalStep
+from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import BranchUpdate, PlannedCommit, commit_message
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.transaction_writer import TransactionWriter
-from commonplace.store.writer_lock import WriterLock
 from support import GitRepo, MakeRepo
 
 

@@ -1,1 +1,0 @@
-"""How writes become durable together, and what the next start does with an interrupted one."""
