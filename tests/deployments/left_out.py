@@ -13,6 +13,10 @@ UNASKED = "what a test writes into its folder is pushed with its next request, a
 COMPLETION = "a shell completes pages of the folder in which it is, from the index of that folder"
 VARIABLE = "a remote is behind the folders of a command line, and this test names its folder by a variable"
 UNNAMED = "the program of the wiki names no commit to wait for: what was pushed a moment ago may arrive after its call"
+LAYER_FOLDER = "the folder of a layer that goes, or comes back, is a state of a folder: its remote stays"
+MANIFEST = "a layer is a remote in a copy of the manifest: what a test writes into its own is not read"
+DATED = "each page of a replica has the date of its last commit"
+OWN_REMOTES = "this test has remotes of its own"
 
 LEFT_OUT = {
     "test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed": UNCOMMITTED,
@@ -52,6 +56,20 @@ LEFT_OUT = {
     "test_a_shell_is_offered_what_fits": COMPLETION,
     "test_of_very_many_pages_a_shell_is_offered_the_folders": COMPLETION,
     "test_completing_loads_neither_the_command_line_nor_the_index": COMPLETION,
+    "test_sections_stand_in_order_of_appearance_with_what_others_say": DATED,
+    "test_the_markdown_is_the_effective_concept_with_a_line_for_each_dissent": DATED,
+    "test_a_tombstone_takes_a_section_out_and_a_losing_one_is_a_conflict": DATED,
+    "test_equal_text_is_no_conflict_whatever_stands_round_it": DATED,
+    "test_broken_yaml_in_one_layer_leaves_the_others_and_is_told": DATED,
+    "test_a_section_without_a_date_has_that_of_its_last_commit": SUBFOLDER,
+    "test_a_folder_that_is_gone_is_named_in_every_answer_until_it_is_back": LAYER_FOLDER,
+    "test_a_folder_that_has_lost_everything_and_one_that_is_a_file_are_named": LAYER_FOLDER,
+    "test_a_folder_that_disappears_leaves_the_others_serving": LAYER_FOLDER,
+    "test_a_folder_that_is_missing_at_the_start_or_comes_back_is_served_without_a_restart": LAYER_FOLDER,
+    "test_a_manifest_that_changes_is_taken_and_a_broken_one_is_named": MANIFEST,
+    "test_the_server_of_a_layer_that_is_taken_out_ends": MANIFEST,
+    "test_one_remote_in_two_layers_and_a_manifest_that_gets_and_loses_remotes": OWN_REMOTES,
+    "test_a_server_names_the_commits_of_layers_waits_for_them_and_takes_webhooks": OWN_REMOTES,
 }
 
 

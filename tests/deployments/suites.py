@@ -22,6 +22,7 @@ SUITES = (
     "test_wiki.py",
     "test_wiki_writing.py",
     "pages",
+    "cascade",
     "http/test_rest.py",
     "http/test_preconditions.py",
     "web/test_pages.py",
