@@ -20,8 +20,8 @@ _WORKER = "AnyIO worker thread"
 """How the library names its threads."""
 START_THREAD = "start"
 """Name of the thread that does the rest of a start once clients are answered."""
-MAX_WRITERS = 16
-"""Calls that write, at once. They take turns under the folder's lock: more would only wait, in the way of readers."""
+MAX_WRITERS = 64
+"""Maximum number of calls that write at once. Those that wait for a flush or a push share the next one."""
 
 T = TypeVar("T")
 _LIMITERS: RunVar[tuple[ReaderSlots, anyio.CapacityLimiter, anyio.CapacityLimiter]] = RunVar("_LIMITERS")

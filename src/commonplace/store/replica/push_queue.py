@@ -115,7 +115,9 @@ class PushQueue:
         self._pushed = pushed
         self._forward = forward
         self._drafts = threading.Lock()
-        """Guards the fields below. A draft holds it, so that the next one sees its changes."""
+        """Held by the draft of one write, so that the next one sees its changes, and while drafts are made again."""
+        self._state = threading.Lock()
+        """Guards `_pending` and the fields of its writes, for moments. A push does not wait for drafts under way."""
         self._pushes = threading.Lock()
         """Held by the writer that pushes."""
         self._fetches = threading.Lock()
@@ -178,15 +180,16 @@ class PushQueue:
         }
         write = PendingWrite(contents, changed, before, words, is_forwarded=is_forwarded)
         self._make(write, objects, parent)
-        self._pending.append(write)
+        with self._state:
+            self._pending.append(write)
         return write
 
     def _top(self) -> str:
         """The commit to draft on, "" for none."""
-        tip = self.clone.tip()
-        if not self._pending or self._is_fetched(self._pending[-1], tip):
-            return tip
-        return self._pending[-1].drafted
+        with self._state:
+            last = self._pending[-1] if self._pending else None
+        tip = self.clone.tip()  # read last: a push moves the branch before its writes are no longer pending
+        return tip if last is None or self._is_fetched(last, tip) else last.drafted
 
     def _is_fetched(self, write: PendingWrite, tip: str) -> bool:
         """Whether another server has pushed a write and this clone has its commit."""
@@ -233,7 +236,7 @@ class PushQueue:
             for lost in range(MAX_PUSHES):
                 if lost > 1:  # otherwise servers that push at the same time go on doing so
                     time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
-                with self._drafts:
+                with self._state:
                     batch = tuple(one for one in self._pending if not one.is_settled)
                 if not batch or self._attempt(batch):
                     return
@@ -261,10 +264,10 @@ class PushQueue:
         if any(one.is_settled for one in self._pending):  # the remote is ahead of this clone
             self._replay(self.clone.fetch())
             return False
-        with self._drafts:  # a fetch of another thread may make the writes again while they are pushed
+        with self._state:  # a fetch of another thread may make the writes again while they are pushed
             sent = [(write, write.commit, write.parent) for write in batch]
         if self.clone.push(sent[-1][1], sent[0][2]):
-            with self._drafts:
+            with self._state:
                 for write, write.commit, write.parent in sent:
                     write.error, write.is_settled = None, True
                 self._pending = [one for one in self._pending if all(one is not write for write in batch)]
@@ -289,7 +292,7 @@ class PushQueue:
             return False
         if results is None:
             return False
-        with self._drafts:
+        with self._state:
             for write, result in zip(batch, results, strict=True):
                 write.commit, write.parent, write.error = result.commit, result.parent, result.error
                 write.is_settled = True
@@ -312,7 +315,7 @@ class PushQueue:
 
     def _replay(self, tip: str) -> None:
         """Make the pending writes again on top of a commit. One whose files differ there is settled with an error."""
-        with self._drafts:
+        with self._drafts, self._state:
             waiting: list[PendingWrite] = []
             fetched = tip
             for write in self._pending:
@@ -377,7 +380,7 @@ class PushQueue:
             on_error.pop_all()
 
     def _reject_all(self, error: KnowledgeError) -> None:
-        with self._drafts:
+        with self._drafts, self._state:
             for write in self._pending:
                 # Each is raised in a thread of its own. What another server was handed may be pushed still.
                 self._settle_as(write, "", self._unanswered() if write.is_uncertain else copy(error))

@@ -81,6 +81,15 @@ def test_writes_that_wait_are_commits_of_their_own_and_go_with_one_push(work: Gi
     assert told == [waiting[-1].commit] == [work.git("--git-dir", str(remote_of(work)), "rev-parse", "HEAD")]
 
 
+def test_a_push_does_not_wait_for_the_draft_of_another_write(work: GitRepo) -> None:
+    queue = queue_of(work)
+    pushing = threading.Thread(target=queue.settle, args=(write(queue, "b.md", "# B\n"),))
+    with queue.drafting():
+        pushing.start()
+        pushing.join(timeout=20)
+        assert subjects(work)[-1] == "Write b.md"
+
+
 def test_a_write_sees_those_that_wait_before_it(work: GitRepo) -> None:
     queue = queue_of(work)
     first = write(queue, "a.md", "# Two\n")
@@ -372,15 +381,6 @@ def test_writes_made_while_a_fetch_brings_a_push_that_is_not_answered_yet_are_pu
         queue.settle(second)
     assert subjects(work)[1:] == ["Write b.md", "Write c.md"]
     assert [text_at(work, "b.md"), first.error, second.parent] == ["# B", None, first.commit]
-
-
-def test_callers_at_the_same_time_share_a_fetch(work: GitRepo) -> None:
-    told: list[str] = []
-    queue = queue_of(work, pushed=lambda: told.append(queue.clone.tip()))
-    outside = pushed(work, "d.md", "# D\n")
-    run_all([threading.Thread(target=queue.catch_up) for _ in range(12)])
-    assert set(told) == {outside}
-    assert len(told) < 12
 
 
 def test_many_writers_on_two_clones_lose_nothing(work: GitRepo) -> None:

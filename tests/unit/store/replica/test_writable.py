@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,25 @@ def test_a_handed_write_to_a_path_that_is_none_is_refused(work: GitRepo, path: s
     (result,) = store_of(work).apply([handed(path, b"x\n")])
     assert isinstance(result.error, InvalidInputError)
     assert subjects(work) == []
+
+
+def test_a_push_of_several_writes_is_one_pack_in_a_remote_on_this_machine(work: GitRepo) -> None:
+    store = store_of(work)
+    results = store.apply([handed(f"new/{number}.md", b"# New\n%d\n" % number) for number in range(8)])
+    assert all(one.commit and one.error is None for one in results)
+    assert "packs: 1\n" in work.git("--git-dir", str(remote_of(work)), "count-objects", "-v")
+
+
+def test_callers_at_the_same_time_share_a_fetch(work: GitRepo) -> None:
+    clone = ReplicaClone(work.path.parent / "clones", parse_source(str(remote_of(work))))
+    clone.fetch()
+    told: list[str] = []
+    store = WritableReplicaStore(clone, lambda: told.append(clone.tip()), lambda: "")
+    outside = work.commit("Outside", **{"d.md": "# D\n"})
+    work.git("push", "--quiet", "origin", "HEAD")
+    callers = [threading.Thread(target=store.catch_up) for _ in range(12)]
+    for act in (threading.Thread.start, threading.Thread.join):
+        for caller in callers:
+            act(caller)
+    assert set(told) == {outside}
+    assert len(told) < 12
