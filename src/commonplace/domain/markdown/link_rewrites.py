@@ -81,13 +81,30 @@ def _spellings(link: Link, move: LinkMove) -> tuple[str, ...]:
     if from_page:  # a docs tree publishes `a.md` as `a/`
         return (_slashed_as(written, relative_path(path, move.moved_to.id)),)
     if from_folder and (markdown or ("/" in written and not from_root)):
-        if move.new.path in place_files(joined(move.moved_to.folder, written)) and (markdown or is_fixed(written)):
-            return (link.target,)  # perhaps not the shortest, but correct
-        dotted = f"./{relative}" if written.startswith("./") and not relative.startswith(".") else relative
-        return (dotted,) if markdown or is_fixed(dotted) else (dotted, path)
+        return _from_folder(link, written, move, path, relative)
     if from_root and (markdown or "/" in written):
         return (path, relative) if markdown else (path,)
     return _by_end(link, written, move, path, relative)
+
+
+def _from_folder(link: Link, written: str, move: LinkMove, path: str, relative: str) -> tuple[str, ...]:
+    """The spellings of a path from the page's own folder.
+
+    The shortest path stays the shortest, so that a page that moves away and back has its old links. A detour such as
+    `../a/x.md` inside of `a` stays as long as it leads right.
+    """
+    markdown, fixed = link.kind in _MARKDOWN_KINDS, is_fixed(written)
+    still_ends = not markdown and not fixed and ends_path(fold(without_suffix(written)), move.new, fold)
+    if still_ends and move.old == move.new:
+        return link.target, relative, path
+    shortest = relative_path(_stretched(written, move.old, move.old), move.source.folder)
+    leads_still = move.new.path in place_files(joined(move.moved_to.folder, written))
+    if leads_still and (markdown or fixed) and written.removeprefix("./") != shortest:
+        return (link.target,)
+    # A bare path in a wikilink is looked up from the root first: a link that stated its base still states it.
+    dotted = written.startswith("./") or (fixed and not markdown)
+    spelt = f"./{relative}" if dotted and not relative.startswith(".") else relative
+    return (spelt,) if markdown or is_fixed(spelt) else (spelt, path)
 
 
 def _by_end(link: Link, written: str, move: LinkMove, path: str, relative: str) -> tuple[str, ...]:
@@ -95,7 +112,8 @@ def _by_end(link: Link, written: str, move: LinkMove, path: str, relative: str) 
     if not ends_path(fold(without_suffix(written)), move.old, fold):
         return (link.target,)
     short = "/".join(path.split("/")[-len(written.split("/")) :])
-    return short, relative if link.kind in _MARKDOWN_KINDS else path
+    shorts = (link.target, short) if move.old == move.new else (short,)
+    return *shorts, relative if link.kind in _MARKDOWN_KINDS else path
 
 
 def _in_docs_tree(written: str, path: str, relative: str, old: Address) -> tuple[str, ...]:

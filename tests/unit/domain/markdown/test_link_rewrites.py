@@ -106,6 +106,38 @@ def test_a_moved_document_keeps_its_relative_links_right() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("link", "target", "away", "meanwhile"),
+    [
+        ("[x](x.md)", "a/x.md", "b/p.md", "[x](../a/x.md)"),
+        ("[x](x)", "a/x.md", "b/p.md", "[x](../a/x)"),
+        ("[x](x.md#h)", "a/x.md", "b/c/p.md", "[x](../../a/x.md#h)"),
+        ("[x](sub/y.md)", "a/sub/y.md", "a/sub/p.md", "[x](y.md)"),
+        ("[x](../top.md)", "top.md", "b/p.md", "[x](../top.md)"),
+        ("[x](../b/z.md)", "b/z.md", "b/p.md", "[x](z.md)"),
+        ("![x](i.png)", "a/i.png", "b/p.md", "![x](../a/i.png)"),
+        ("[x](sub/)", "a/sub/index.md", "b/p.md", "[x](../a/sub/)"),
+        ("[[./x]]", "a/x.md", "b/p.md", "[[../a/x]]"),
+        ("[[../b/z]]", "b/z.md", "b/p.md", "[[./z]]"),
+        ("[[sub/y]]", "a/sub/y.md", "b/c/p.md", "[[sub/y]]"),
+        ("[[SUB/y]]", "a/sub/y.md", "b/c/p.md", "[[SUB/y]]"),
+    ],
+)
+def test_a_page_that_moves_away_and_back_has_its_old_links(link: str, target: str, away: str, meanwhile: str) -> None:
+    home, there, aim = Address("a/p.md"), Address(away), Address(target)
+    moved = edits.rewrite_links(page(link, home.path), {0: aim}, old={0: aim}, moved_to=there).decode()
+    assert moved == meanwhile
+    back = edits.rewrite_links(page(moved, there.path), {0: aim}, old={0: aim}, moved_to=home).decode()
+    assert back == link
+
+
+def test_a_detour_stays_while_it_leads_right() -> None:
+    aim, there = Address("a/x.md"), Address("b/p.md")
+    document = page("[x](../a/x.md) [[../a/x]]", "a/p.md")
+    result = edits.rewrite_links(document, {0: aim, 1: aim}, old={0: aim, 1: aim}, moved_to=there)
+    assert result == document.raw
+
+
 def test_only_the_named_links_change() -> None:
     document = page("[[a]] [[a]] [[a]]")
     result = edits.rewrite_links(document, {1: Address("b.md")}, old=Address("a.md"))
