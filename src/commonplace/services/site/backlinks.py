@@ -13,8 +13,8 @@ from commonplace.services.site.graph import ADJACENCY
 
 MAX_MENTIONS = 20
 """Unlinked mentions that are listed."""
-MIN_NAME_CHARS = 3
-"""Shorter titles and aliases are too common to be searched for."""
+MIN_NAME_LETTERS = 3
+"""Minimum letters and digits of a title or alias that is searched for; shorter ones are in too many texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,12 @@ def mentions(collection: Collection, record: Record) -> list[Mention]:
     result: dict[Address, Mention] = {}
     for name in (record.title, *record.aliases):
         phrase = plain_query(name)
-        if len(phrase) < MIN_NAME_CHARS:
+        if sum(map(str.isalnum, phrase)) < MIN_NAME_LETTERS:
             continue
         query = SearchQuery(
             text=f'"{phrase}"', filter=Filter(without=excluded), limit=MAX_MENTIONS, sections=1, prefix=False
         )
+        # Not `services.searches`: without a page that has the phrase, it returns pages that have its words.
         for hit in collection.index.search(query).hits:
             snippet = hit.sections[0].snippet if hit.sections else ""
             result.setdefault(hit.record.address, Mention(FoundDocument(collection, hit.record), snippet))

@@ -8,16 +8,12 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links as links_service
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+from commonplace.services.site.backlinks import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder
-from commonplace.toolsets.notes.service.link_graph import (
-    link_graph,
-    resolved_titles,
-    unlinked_mentions,
-    wanted_pages,
-)
+from commonplace.toolsets.notes.service.link_graph import link_graph, resolved_titles, wanted_pages
 from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
 
@@ -146,9 +142,9 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
         lines += [f"?? {one.target} (not there)" for one in wanted_pages(collections, collection, address)]
     if kind in {"all", "mentions"}:
         lines += [
-            f"~ {shown_path(collections, collection, one.record.address)} names it without a link:"
+            f"~ {shown_path(collections, collection, one.found.record.address)} names it without a link:"
             f" {line_of(one.snippet, MAX_SENTENCE)}"
-            for one in unlinked_mentions(collection, page.record)
+            for one in mentions(collection, page.record)
         ]
     return lines or ["none"]
 

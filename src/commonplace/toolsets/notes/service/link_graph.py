@@ -1,24 +1,16 @@
-"""Pages round a page by their links: neighbours to a depth, the shortest path, pages that name it without a link."""
+"""Pages round a page by their links: neighbours to a depth, the shortest path, the pages that are wanted."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.markdown.paths import without_suffix
-from commonplace.domain.query import Filter, Record, SearchQuery
-from commonplace.domain.query_parser import plain_query
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.links import broken
-from commonplace.services.searches import search
-
-MAX_MENTIONS = 20
-"""Pages that are looked for which name a page without a link."""
-MIN_MENTION_LETTERS = 3
-"""Letters of a title below which nothing is looked for: too many texts hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +28,6 @@ class UnresolvedPage:
 
     target: str
     sources: tuple[Address, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class UnlinkedMention:
-    """A page that names another one without a link to it."""
-
-    record: Record
-    snippet: str
 
 
 class LinkGraph:
@@ -111,25 +95,6 @@ def wanted_pages(
         found.setdefault(fold(name), (name, []))[1].append(link.source)
     wanted = [UnresolvedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.values()]
     return sorted(wanted, key=lambda one: (-len(one.sources), one.target))
-
-
-def unlinked_mentions(collection: Collection, record: Record) -> list[UnlinkedMention]:
-    """Other pages whose text has the page's title or an alias, and that do not link to it; best first."""
-    linking = {link.source for link in collection.index.links_to(record.address, sentences=False)}
-    without = (record.address, *sorted(linking))
-    found: dict[Address, UnlinkedMention] = {}
-    for name in _names(record):
-        query = SearchQuery(text=f'"{name}"', filter=Filter(without=without), limit=MAX_MENTIONS, prefix=False)
-        for one in search([collection], query).hits:
-            hit = one.hit
-            snippet = hit.sections[0].snippet if hit.sections else ""
-            found.setdefault(hit.record.address, UnlinkedMention(hit.record, snippet))
-    return list(found.values())[:MAX_MENTIONS]
-
-
-def _names(record: Record) -> Sequence[str]:
-    names = map(plain_query, (record.title, *record.aliases))
-    return [name for name in dict.fromkeys(names) if sum(map(str.isalnum, name)) >= MIN_MENTION_LETTERS]
 
 
 def resolved_titles(collection: Collection, addresses: Iterable[Address]) -> Mapping[Address, str]:

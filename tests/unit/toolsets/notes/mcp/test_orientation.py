@@ -107,3 +107,15 @@ def test_pages_of_two_folders_have_no_path(bases: list[Indexed]) -> None:
     call = call_on(("tea", bases[0]), ("more", bases[0]))
     with pytest.raises(InvalidInputError, match="different folders"):
         linked(call, page="tea:notes", to="more:notes")
+
+
+def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: Path) -> None:
+    files = {
+        "plan.md": "---\naliases: [Garden beds of spring]\n---\n# Garden plan 2024/25: beds\n",
+        "words.md": "# Words\n\nThe garden plan of 2024 has beds.\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        assert linked(call_on(("garden", base)), page="plan", kind="mentions")[1:] == ["none"]
+        base.update("named.md", "# Named\n\nSee the garden plan 2024/25: beds.\n")
+        found = linked(call_on(("garden", base)), page="plan", kind="mentions")[1:]
+        assert found == ["~ named.md names it without a link: See the garden plan 2024/25: beds."]

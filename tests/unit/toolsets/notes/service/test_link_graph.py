@@ -1,4 +1,4 @@
-"""Pages round a page: neighbours, paths, hubs, and pages that are wanted or named without a link."""
+"""Pages round a page: neighbours, paths, hubs, and pages that are wanted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from commonplace.toolsets.notes.service.link_graph import (
     LinkGraph,
     link_graph,
     resolved_titles,
-    unlinked_mentions,
     wanted_pages,
 )
 from indexed import Indexed
@@ -61,9 +60,3 @@ def test_a_wanted_page_is_one_however_its_name_is_written(base: Indexed) -> None
     found = [(one.target, one.sources) for one in wanted_pages(base.collections, base.collection)]
     assert found == [("Not yet", (A, B)), ("lost", (A,))]
     assert [one.target for one in wanted_pages(base.collections, base.collection, B)] == ["not yet"]
-
-
-def test_a_page_is_named_by_its_title_as_a_phrase_whatever_marks_stand_in_it(base: Indexed) -> None:
-    record = base.index.record(A)
-    assert record is not None
-    assert [one.record.address for one in unlinked_mentions(base.collection, record)] == [C]
