@@ -51,3 +51,17 @@ def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
     if gained:
         lines.append(f"Links that led nowhere now lead here in {named_pages(gained)}")
     return lines
+
+
+def not_rewritten_lines(names: Sequence[str], *, would: bool = False) -> list[str]:
+    """The message about links in pages that are not UTF-8; none without such pages.
+
+    Args:
+        names: The pages.
+        would: Whether the move is only planned.
+    """
+    if not names:
+        return []
+    links = "Links would not be rewritten" if would else "Links were not rewritten"
+    remedy = "Convert such a page to UTF-8 " + ("first." if would else "and correct its links.")
+    return [f"{links} in {named_pages(names)}: not UTF-8, and never changed. {remedy}"]

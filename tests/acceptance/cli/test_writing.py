@@ -117,6 +117,17 @@ def test_a_rename_takes_its_links_along_in_one_commit(shell: Shell, repo: GitRep
     assert shell("write", "archive/idea-1", "--rename", "index.md").code == 5
 
 
+def test_a_page_that_is_not_utf8_does_not_prevent_a_rename_and_is_named(shell: Shell, repo: GitRepo) -> None:
+    latin = "# Café\n\nSee [it](idea.md).\n".encode("latin-1")
+    (repo.path / "latin.md").write_bytes(latin)
+    would = shell.ok("mv", "idea", "archive/plan", "--dry-run")
+    assert "Links would not be rewritten in latin.md: not UTF-8, and never changed." in would.text
+    done = shell.ok("mv", "idea", "archive/plan", "--json").json
+    assert (done["updated"], done["not_rewritten"]) == (["index.md"], ["latin.md"])
+    assert shell.ok("mv", "latin", "archive/latin").code == 0
+    assert (repo.path / "archive/latin.md").read_bytes() == latin
+
+
 def test_a_rename_onto_a_name_that_is_elsewhere_takes_no_links_over(shell: Shell, repo: GitRepo) -> None:
     shell.ok("write", "a/Compost", stdin="Of the garden.\n")
     shell.ok("write", "b/Router", stdin="# Router\n")

@@ -148,6 +148,7 @@ def test_a_page_lives_through_put_patch_rename_and_delete(used: tuple[Server, Gi
         "new_path": "Home",
         "revision": head(),
         "updated_pages": ["New/Page"],
+        "not_rewritten": [],
     }
     assert server.page("POST", "Home", {"new_path": "Home"}, below="/rename").status == 422
     assert server.page("POST", "Home", {"new_path": "New/Page"}, below="/rename").status == 409

@@ -73,6 +73,16 @@ def test_the_page_of_a_piped_link_is_the_side_that_exists_and_else_the_last(tmp_
     assert (repo.path / "From.md").read_text() == "[[Two|text]] [[text|Two]] [[There|One]] [[gone|lost]]\n"
 
 
+def test_a_rename_names_the_pages_that_are_not_utf8(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "wiki", {"There.md": "# There\n"})
+    latin = "# Café\n\n[it](There.md)\n".encode("latin-1")
+    (repo.path / "Latin.md").write_bytes(latin)
+    with served(repo.path, env={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as server:
+        moved = server.ask("POST", "/api/v1/pages/There/rename", {"new_path": "Two"})
+        assert (moved.json["updated_pages"], moved.json["not_rewritten"]) == ([], ["Latin"])
+    assert (repo.path / "Latin.md").read_bytes() == latin
+
+
 def ask(server: Server, method: str, path: str, body: Any = None, **headers: str) -> Answer:
     """A request with the key; headers are written with `_` for `-`."""
     sent = {name.replace("_", "-"): value for name, value in headers.items()}

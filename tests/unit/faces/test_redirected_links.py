@@ -5,7 +5,7 @@ from __future__ import annotations
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.query import ResolvedLink
-from commonplace.faces.redirected_links import moved_link_lines, redirect_lines
+from commonplace.faces.redirected_links import moved_link_lines, not_rewritten_lines, redirect_lines
 from commonplace.services.writes.links_after import RedirectedLink
 
 
@@ -42,3 +42,10 @@ def test_many_pages_are_counted() -> None:
     assert said[0].endswith("in 0.md, 1.md, 2.md, 3.md, 4.md and 2 more")
     assert said[1] == "Links that led nowhere now lead here in 0.md"
     assert moved_link_lines([], []) == []
+
+
+def test_pages_that_are_not_utf8_are_named_with_what_to_do() -> None:
+    assert not_rewritten_lines([]) == []
+    (said,) = not_rewritten_lines(["a.md", "b.md"])
+    assert said.startswith("Links were not rewritten in a.md, b.md: not UTF-8, and never changed. Convert")
+    assert not_rewritten_lines(["a.md"], would=True)[0].startswith("Links would not be rewritten in a.md: not UTF-8")

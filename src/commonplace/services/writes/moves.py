@@ -33,6 +33,8 @@ class MovePlan:
     """Pages with links that the new names would have taken over; such a link now has the path of the page it meant."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to a moved file now."""
+    not_rewritten: tuple[Address, ...] = ()
+    """Pages that are not UTF-8, by their new addresses: their bytes stay, and links in them no longer lead right."""
 
     @property
     def others(self) -> list[Address]:
@@ -80,7 +82,8 @@ def plan_moves(
             contents[source] = content
     came = frozenset(moves.values())
     gained = {one.found.source for one in taken if one.found.target is None and one.now in came}
-    return MovePlan(dict(moves), contents, came, tuple(sorted(relinks.pinned)), tuple(sorted(gained)))
+    pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
+    return MovePlan(dict(moves), contents, came, pinned_pages, tuple(sorted(gained)), lost)
 
 
 def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:
@@ -190,9 +193,11 @@ class _Relinks:
         self._names = {old: _lasting_names(collection, old) for old in moves if old.is_document}
         self.pinned: set[Address] = set()
         """The documents, by their new addresses, with links to other documents that the move would have taken over."""
+        self.not_rewritten: set[Address] = set()
+        """The documents, by their new addresses, that are not UTF-8 and have links that no longer lead right."""
 
     def rewritten(self, document: Document) -> bytes:
-        """The document's bytes after the move, with each link leading where it led before."""
+        """The document's bytes after the move, with each link leading where it led before; as they are if not UTF-8."""
         here = self._moves.get(document.address, document.address)
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
@@ -205,8 +210,12 @@ class _Relinks:
             taken = link_key(one.link.target) in self._after.keys and self._after.target(one.link, here) != new
             if follows or taken or here != document.address:
                 before[position], targets[position] = target, new
-            if taken and new == target and here == document.address:
+            if taken and new == target and here == document.address and document.decodable:
                 self.pinned.add(here)
+        if not document.decodable:
+            if any(self._after.target(document.links[at], here) != new for at, new in targets.items()):
+                self.not_rewritten.add(here)
+            return document.raw
 
         def leads(path: str, kind: LinkKind) -> Address | None:
             return self._after.leads(path, kind, here)

@@ -73,7 +73,7 @@ def _rename(
         note_write(collection, place, contents[place], intent, known_by)
     answer_by = index_written(collection, [*moves, *contents])
     receipt = transaction.receipt
-    links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained)
+    links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained, plan.not_rewritten)
     return WriteReceipt(new_address, receipt.revisions[new_address], receipt.commit, links=links, answer_by=answer_by)
 
 

@@ -139,3 +139,27 @@ def test_links_to_a_file_that_is_no_page_are_not_taken_over_either(tmp_path: Pat
     with Indexed(tmp_path, files) as base:
         plan = preview_moves(base.collection, {Address("b/cup.png"): Address("pot.png")}, {})
     assert plan.contents[Address("c.md")] == b"![[a/pot.png]] ![](a/pot.png)\n"
+
+
+LATIN: dict[str, str | bytes] = {
+    "plan.md": "# Plan\n\n[[latin]]\n",
+    "other.md": "# Other\n\n[[plan]]\n",
+    "latin.md": "# Caf\xe9\n\nSee [[plan]] and [p](plan.md).\n".encode("latin-1"),
+    "named.md": "# Caf\xe9\n\nSee [[The plan]].\n".encode("latin-1"),
+}
+
+
+def test_a_page_that_is_not_utf8_keeps_its_bytes_and_is_named_when_its_links_go_wrong(tmp_path: Path) -> None:
+    with Indexed(tmp_path, LATIN | {"plan.md": "---\naliases: [The plan]\n---\n"}) as base:
+        plan = preview_moves(base.collection, {Address("plan.md"): Address("x/goal.md")}, {})
+    assert plan.not_rewritten == (Address("latin.md"),)
+    assert plan.others == [Address("other.md")]
+    assert plan.pinned == ()
+
+
+def test_a_page_that_is_not_utf8_can_be_moved_itself(tmp_path: Path) -> None:
+    with Indexed(tmp_path, LATIN) as base:
+        plan = preview_moves(base.collection, {Address("latin.md"): Address("x/y.md")}, {})
+    assert plan.contents[Address("x/y.md")] == LATIN["latin.md"]
+    assert plan.not_rewritten == (), "its links still lead right"
+    assert plan.others == [Address("plan.md")]

@@ -27,7 +27,7 @@ from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
-from commonplace.faces.redirected_links import redirect_lines
+from commonplace.faces.redirected_links import not_rewritten_lines, redirect_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, record_of
@@ -219,7 +219,7 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ed
     new = moved_address(collection, record.address, how.rename or "")
     plan = writes.preview_moves(collection, {record.address: new}, {})
     if out.as_json:
-        out.json(_planned(collection, record, new, plan.others))
+        out.json(_planned(collection, record, new, plan.others) | _not_rewritten(plan.not_rewritten))
         return
     out.line(f"Would rename {out.styled(BOLD, record.address.path)} to {out.styled(BOLD, new.path)}")
     for address in plan.others:
@@ -227,6 +227,8 @@ def _show_plan(session: Session, collection: Collection, record: Record, how: Ed
         out.line(f"Would rewrite links in {out.styled(BOLD, address.path)}{note}")
     for address in plan.gained:
         out.line(f"Would lead links here that lead nowhere, in {out.styled(BOLD, address.path)}")
+    for line in not_rewritten_lines([one.path for one in plan.not_rewritten], would=True):
+        out.line(line)
 
 
 def _show_deletion(session: Session, collection: Collection, record: Record) -> None:
@@ -254,6 +256,10 @@ def _planned(collection: Collection, record: Record, new: Address, others: Seque
     }
 
 
+def _not_rewritten(pages: Sequence[Address]) -> dict[str, Json]:
+    return {"not_rewritten": [one.path for one in pages]} if pages else {}
+
+
 def _show(
     session: Session,
     collection: Collection,
@@ -275,6 +281,7 @@ def _show(
                 "commit": written.commit,
                 "action": action,
                 "updated": [address.path for address in written.links.updated],
+                **_not_rewritten(written.links.not_rewritten),
                 **({"kept": retained_list(kept)} if kept else {}),
             }
         )
@@ -287,7 +294,8 @@ def _show(
         out.line(f"Rewrote links in {out.styled(BOLD, address.path)}{note}")
     for address in written.links.gained:
         out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
-    for line in redirect_lines(redirected, written.address):
+    lost = not_rewritten_lines([one.path for one in written.links.not_rewritten])
+    for line in (*redirect_lines(redirected, written.address), *lost):
         out.line(line)
     for line in retained_lines(kept):
         out.line(out.styled("", line))

@@ -10,7 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
-from commonplace.faces.redirected_links import moved_link_lines, named_pages, redirect_lines
+from commonplace.faces.redirected_links import moved_link_lines, named_pages, not_rewritten_lines, redirect_lines
 from commonplace.services import links
 from commonplace.services.collections import Collection
 from commonplace.services.related_documents import NearDuplicates
@@ -45,6 +45,7 @@ def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: Move
     if plan.gained:
         gained = [name(one) for one in plan.gained]
         lines.append(f"Links that lead nowhere would lead here in {amount(len(gained), 'page')}{_named(gained)}")
+    lines += not_rewritten_lines([name(one) for one in plan.not_rewritten], would=True)
     return [*lines, "Nothing was changed."]
 
 
@@ -101,7 +102,8 @@ def _following(one: StepResult) -> str:
 def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str]:
     name: Callable[[Address], str] = partial(shown_path, call.services.collections, collection)
     if isinstance(one.step, MoveStep):
-        return moved_link_lines([*map(name, one.pinned)], [*map(name, one.gained)])
+        lines = moved_link_lines([*map(name, one.pinned)], [*map(name, one.gained)])
+        return lines + not_rewritten_lines([*map(name, one.not_rewritten)])
     return redirect_lines(one.redirected, one.address, name)
 
 

@@ -91,6 +91,8 @@ class StepResult:
     """Rewritten pages with links that the new names would have redirected."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to what a move moved now."""
+    not_rewritten: tuple[Address, ...] = ()
+    """Pages that are not UTF-8, with links that a move made lead elsewhere."""
     redirected: tuple[RedirectedLink, ...] = ()
     """Links of other pages that a write, an edit or a deletion made lead elsewhere."""
 
@@ -265,6 +267,7 @@ class _Run:
             relinked=tuple(plan.others),
             pinned=plan.pinned,
             gained=plan.gained,
+            not_rewritten=plan.not_rewritten,
         )
 
     def _delete(self, step: DeleteStep) -> StepResult:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from commonplace.domain.json import JsonObject
+from commonplace.faces.redirected_links import not_rewritten_lines
 from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_name
 from commonplace.toolsets.wiki.rules.wiki import (
     Note,
@@ -127,6 +128,7 @@ def renamed_text(renamed: RenamedNote) -> str:
         lines += [f"- {path}" for path in renamed.updated_pages]
     else:
         lines.append("No backreferences needed updating.")
+    lines += not_rewritten_lines(renamed.not_rewritten)
     return "\n".join(lines)
 
 

@@ -109,6 +109,7 @@ class RemoteNotes:
             json_values.text(answer, "new_path") or new_path,
             json_values.text(answer, "revision"),
             json_values.texts(answer, "updated_pages"),
+            json_values.texts(answer, "not_rewritten"),
         )
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:

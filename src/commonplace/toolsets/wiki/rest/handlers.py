@@ -115,6 +115,7 @@ def rename_page(request: RestRequest) -> RestResponse:
         new_path=renamed.new_path,
         revision=renamed.revision,
         updated_pages=list(renamed.updated_pages),
+        not_rewritten=list(renamed.not_rewritten),
     )
     return RestResponse(value, headers=(("etag", f'"{renamed.revision}"'),))
 

@@ -56,9 +56,7 @@ class ListParameters(MomentParameters):
     prefix: Annotated[str, Field(description="Beginning of the path, without regard to case")] = ""
     category: Annotated[str, Field(description="The whole value, without regard to case")] = ""
     tag: Annotated[str, Field(description="A whole tag of the frontmatter, without regard to case")] = ""
-    updated_since: Annotated[
-        str, Field(description="ISO 8601; the day is included", json_schema_extra=DAY_OR_MOMENT)
-    ] = ""
+    updated_since: Annotated[str, Field(description="ISO 8601, inclusive", json_schema_extra=DAY_OR_MOMENT)] = ""
     limit: Annotated[int | None, Field(ge=1, le=MAX_ROWS)] = None
     offset: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
@@ -235,6 +233,7 @@ class Renamed(BaseModel):
     new_path: str
     revision: str
     updated_pages: list[str]
+    not_rewritten: Annotated[list[str], Field(description="Pages that are not UTF-8, with links to the old path")]
 
 
 class Differences(BaseModel):

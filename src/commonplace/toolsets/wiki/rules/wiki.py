@@ -197,6 +197,8 @@ class RenamedNote:
     revision: str
     updated_pages: tuple[str, ...]
     """Notes whose links were rewritten."""
+    not_rewritten: tuple[str, ...] = ()
+    """Notes that are not UTF-8, with links that no longer lead right."""
 
 
 @dataclass(frozen=True, slots=True)

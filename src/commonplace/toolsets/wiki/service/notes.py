@@ -191,7 +191,11 @@ class LocalNotes:
 
         written = self._write(address, move, _Demand("", conditions), message)
         return RenamedNote(
-            address.id, new_address.id, self._revision(written), tuple(other.id for other in written.links.updated)
+            address.id,
+            new_address.id,
+            self._revision(written),
+            tuple(other.id for other in written.links.updated),
+            tuple(other.id for other in written.links.not_rewritten),
         )
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
