@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+from unicodedata import normalize
 
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
@@ -32,6 +33,7 @@ NEW_FILE_SECONDS = 1.0
 """Timeout in seconds for indexing a file of which the index was not notified."""
 PROGRESS_SECONDS = 1.0
 """Seconds between two progress reports while waiting for an index."""
+_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +224,31 @@ def _number(error: IndexingError, name: str) -> int:
 
 
 def record_of(index: Index, reference: str) -> Record | None:
-    """The document with exactly this id or path: a unique id, else the path with or without its suffix."""
-    same_id = index.by_id(reference)
-    if len(same_id) == 1:
-        return same_id[0]
+    """The document with this id or path: a unique id, else the path with or without its suffix.
+
+    The Unicode normalization counts only if two documents differ in nothing else.
+    """
+    forms = [reference] if reference.isascii() else [reference, *(normalize(form, reference) for form in _FORMS)]
+    for form in dict.fromkeys(forms):
+        same_id = index.by_id(form)
+        if len(same_id) == 1:
+            return same_id[0]
     try:
-        return index.record(parse_document_address(reference))
+        return index.record(as_stored(index, parse_document_address(reference)))
     except InvalidInputError:
         return None
+
+
+def as_stored(index: Index, address: Address) -> Address:
+    """The path of a document in the Unicode normalization of its file; as given without such a document.
+
+    macOS and the programs on it decompose letters in the names of files (NFD); keyboards and agents compose them (NFC).
+    """
+    if address.path.isascii() or index.record(address) is not None:
+        return address
+    composed = normalize("NFC", address.path)
+    alike = [one for one in index.same_name(address) if normalize("NFC", one.path) == composed]
+    return alike[0] if len(alike) == 1 else address
 
 
 def find_document(collections: Collections, reference: str, name: str | None = None) -> FoundDocument:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,15 @@ def test_a_rename_takes_its_links_along_in_one_commit(shell: Shell, repo: GitRep
     assert index == "# Index\n\nSee [[idea-1]] and [it](archive/idea-1.md#Plan).\n"
     assert shell.ok("links", "--broken").text == ""
     assert shell("write", "archive/idea-1", "--rename", "index.md").code == 5
+
+
+def test_a_page_with_a_decomposed_name_is_written_in_place(shell: Shell, repo: GitRepo) -> None:
+    decomposed = unicodedata.normalize("NFD", "Café.md")
+    (repo.path / decomposed).write_text("# Coffee\n")
+    assert shell.ok("write", "Café", "--append", "--json", stdin="Strong.\n").json["path"] == decomposed
+    assert (repo.path / decomposed).read_text() == "# Coffee\n\nStrong.\n"
+    assert not (repo.path / "Café.md").exists()
+    assert shell.ok("mv", "Café", "Kaffee", "--json").json["path"] == "Kaffee.md"
 
 
 def test_a_page_that_is_not_utf8_does_not_prevent_a_rename_and_is_named(shell: Shell, repo: GitRepo) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
 from commonplace.index import open_index
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, as_stored, record_of
 from commonplace.toolsets.wiki.service import note_lookup
 from indexed import PERMISSIONS, Indexed, permissions_hold
 from remotes.fixed import FixedReplica
@@ -74,3 +76,15 @@ def test_a_remote_that_was_never_read_says_why_there_is_nothing(tmp_path: Path) 
         with pytest.raises(UnavailableError, match="team has nothing to show yet: The remote of team cannot be read"):
             Collections(lambda: [unread]).wait_ready(0, lambda _done, _total: None)
         index.close()
+
+
+def test_a_page_whose_name_is_decomposed_is_found_by_its_composed_name(tmp_path: Path) -> None:
+    decomposed = normalize("NFD", "Größe/Café.md")
+    with Indexed(tmp_path, {decomposed: "# Coffee\n", "Tür.md": "", normalize("NFD", "Tür.md"): ""}) as base:
+        for reference in ("Größe/Café", "Größe/Café.md", decomposed):
+            record = record_of(base.index, reference)
+            assert record is not None
+            assert record.address.path == decomposed
+        assert record_of(base.index, "größe/café") is None, "the case counts"
+        assert as_stored(base.index, Address("Tür.md")) == Address("Tür.md"), "each of two pages has its own name"
+        assert as_stored(base.index, Address("Größe/neu.md")) == Address("Größe/neu.md")

@@ -14,7 +14,7 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, as_stored
 
 DAILY_FOLDER = "daily"
 """Folder of daily pages if there is none yet."""
@@ -30,7 +30,7 @@ def new_page_address(collection: Collection, reference: str) -> Address:
         InvalidInputError: it is no path of a page, or the path of a folder without a suffix.
         AlreadyExistsError: it is a mere name, and other pages are called so; context holds `nearest`, their paths.
     """
-    address = parse_document_address(reference)
+    address = as_stored(collection.index, parse_document_address(reference))
     if collection.store.stat(address) is not None:
         return address
     if not is_document_path(reference):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Record
-from commonplace.services.collections import Collection, Collections, record_of, record_of_new_file
+from commonplace.services.collections import Collection, Collections, as_stored, record_of, record_of_new_file
 from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -89,7 +89,7 @@ def page_path(collections: Collections, reference: str) -> PagePath:
     chosen, rest = _chosen(collections, _unwrapped(reference))
     if not chosen:
         raise NotFoundError("No folder is served.", kind="collection")
-    return PagePath(chosen[0], parse_document_address(rest))
+    return PagePath(chosen[0], as_stored(chosen[0].index, parse_document_address(rest)))
 
 
 def new_page_path(collections: Collections, reference: str) -> PagePath:
