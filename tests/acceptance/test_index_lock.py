@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -94,6 +95,42 @@ def test_a_read_is_enough_for_the_users_commit_to_revert_nothing(way: str, tmp_p
         lock.unlink()
         read()
         reverts_nothing(repo, "kb/n.md")
+
+
+WAITS = "Git's index does not have this write yet"
+
+
+def test_the_answer_of_a_write_says_that_the_index_waits(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"n.md": "# old\n"})
+    (repo.path / ".git/index.lock").touch()
+    with agent("mcp", repo.path, "--toolset", "kb", "--tier", "write", "--commit", "auto") as client:
+        made = client.call("kb_create", kb_name="base", entry_type="note", title="One")
+        assert made["index_waits"].startswith(WAITS)
+        assert "index_waits" not in client.call("kb_get", kb_name="base", entry_id="one")
+    with agent("mcp", repo.path, "--toolset", "wiki") as client:
+        assert WAITS in client.text("write_note", path="two", content="# Two\n")
+    with served(repo.path) as server:
+        assert server.page("PUT", "three", {"content": "# Three\n"}).json["index_waits"].startswith(WAITS)
+    shell = Shell(repo.path)
+    assert WAITS in shell.ok("write", "four", stdin="# Four\n").stderr
+    (repo.path / ".git/index.lock").unlink()
+    assert WAITS not in shell.ok("write", "five", stdin="# Five\n").stderr
+
+
+def test_what_the_doctor_says_brings_the_index_up_to_date(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"n.md": "# old\n"})
+    lock = repo.path / ".git/index.lock"
+    lock.touch()
+    os.utime(lock, (0, 0))
+    shell = Shell(repo.path)
+    shell.ok("write", "n", "--force", stdin="# acknowledged\n")
+    found = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "lock"]
+    assert "Git's index lacks what commonplace has committed of 1 file" in found[0]["message"]
+    remove, _, then = found[0]["command"].partition(" && ")
+    assert (remove, then) == (f"rm {lock}", f"commonplace status -C {repo.path}")
+    lock.unlink()
+    shell.ok("status", "-C", repo.path)
+    reverts_nothing(repo, "n.md")
 
 
 def test_the_store_of_projects_is_mended_by_a_read(tmp_path: Path) -> None:

@@ -111,6 +111,27 @@ def record_retained(kept: Iterable[RetainedCopy]) -> None:
         noted.extend(kept)
 
 
+_WAITING: ContextVar[list[str] | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def recording_waiting_index() -> Generator[list[str]]:
+    """Collect what the writes of the block say of a Git index that could not be updated, each text once."""
+    waiting: list[str] = []
+    token = _WAITING.set(waiting)
+    try:
+        yield waiting
+    finally:
+        _WAITING.reset(token)
+
+
+def record_waiting_index(text: str) -> None:
+    """Add a text to the list of `recording_waiting_index`, if one is active."""
+    noted = _WAITING.get()
+    if noted is not None and text not in noted:
+        noted.append(text)
+
+
 @dataclass(frozen=True, slots=True)
 class TrashItem:
     """One file in the trash, with the bytes that it had before the write that removed them."""

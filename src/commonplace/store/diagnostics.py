@@ -12,7 +12,9 @@ from pathlib import Path
 from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import GitError
+from commonplace.domain.words.amounts import amount
 from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.journal import Journal
 from commonplace.store.folder.folder_store import key_of
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.identity import DEFAULT_AUTHOR, signature
@@ -74,7 +76,7 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
         return
     yield _state(real, repository, branch)
     yield from _settings(real.name, found, repository)
-    yield from _stale(real.name, found.gitdir, repository.common)
+    yield from _stale(real, found.gitdir, repository.common)
     yield from _own(real.name, found.gitdir / "commonplace.lock")
 
 
@@ -124,11 +126,13 @@ def _identity(name: str, repository: GitRepository) -> Iterator[Diagnostic]:
         yield Diagnostic("identity", Severity.INFO, name, message, "Tell Git who you are:", command)
 
 
-def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
+def _stale(folder: Path, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
     """Stale Git locks of a killed process. Git refuses to work while they exist.
 
-    A linked work tree has its own index and HEAD; it shares branches and configuration with the main one.
+    A linked work tree has its own index and HEAD; it shares branches and configuration with the main one. Commits of
+    commonplace do not wait for `index.lock`. Once it is removed, the index must be updated before the user commits.
     """
+    name = folder.name
     locks = {gitdir / lock for lock in _LOCKED} | {common / lock for lock in _SHARED}
     for place in (gitdir, common):
         locks.update((place / "refs").rglob("*.lock"))
@@ -142,8 +146,23 @@ def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
             yield Diagnostic("lock", Severity.INFO, name, f"Git is at work: {shown} is {age:.0f} seconds old.")
         else:
             message = f"A killed git left {shown}, and Git refuses to work while it is there."
-            hint = "If no git is running in this repository:"
-            yield Diagnostic("lock", Severity.WARNING, name, message, hint, f"rm {shlex.quote(str(lock))}")
+            hint, command = "If no git is running in this repository:", f"rm {shlex.quote(str(lock))}"
+            if lock == gitdir / "index.lock":
+                message += _waiting(gitdir)
+                hint = "If no git is running in this repository, run both, before you commit with git:"
+                command += f" && commonplace status -C {shlex.quote(str(folder))}"
+            yield Diagnostic("lock", Severity.WARNING, name, message, hint, command)
+
+
+def _waiting(gitdir: Path) -> str:
+    """A sentence about the acknowledged writes that Git's index does not have yet; "" if there are none."""
+    try:
+        count = len(Journal(gitdir / "commonplace.journal").read().pending)
+    except OSError:
+        return ""
+    if not count:
+        return ""
+    return f" Git's index lacks what commonplace has committed of {amount(count, 'file')}: git commit would revert it."
 
 
 def _own(name: str, lock: Path) -> Iterator[Diagnostic]:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.store.diagnostics import STALE_SECONDS, diagnose, git_command
+from commonplace.store.discovery import open_store
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of
 from commonplace.store.folder.writer_lock import WriterLock
@@ -154,7 +156,17 @@ def test_a_lock_of_a_killed_git_is_a_warning_with_the_command_that_removes_it(re
     found = only(repo.path, "lock")
     assert found.severity is Severity.WARNING
     assert name in found.message
-    assert found.command == (f"rm '{lock}'" if " " in name else f"rm {lock}")
+    then = f" && commonplace status -C {repo.path}" if name == "index.lock" else ""
+    assert found.command == (f"rm '{lock}'" if " " in name else f"rm {lock}") + then
+
+
+def test_writes_that_wait_for_the_lock_of_a_killed_git_are_counted(repo: GitRepo, tmp_path: Path) -> None:
+    left(repo.path / ".git/index.lock")
+    store = open_store(repo.path, commit="auto", state_dir=tmp_path / "state")
+    with store.transaction("Write") as transaction:
+        transaction.put(Address("new.md"), b"# New\n")
+    (found,) = (one for one in checked(repo.path, "lock") if one.severity is Severity.WARNING)
+    assert "Git's index lacks what commonplace has committed of 1 file" in found.message
 
 
 def test_a_fresh_lock_is_a_git_at_work(repo: GitRepo) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_ori
 
 import typer
 
+from commonplace.domain.changes import recording_waiting_index
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.cli.failures import INTERRUPTED, PIPE_CLOSED, report
@@ -104,8 +105,11 @@ class BoundCommand:
 
     def _answer(self, session: Session, arguments: dict[str, object]) -> int:
         try:
-            code = self._command(session, **arguments)
+            with recording_waiting_index() as waiting:
+                code = self._command(session, **arguments)
             session.out.flush()
+            for line in waiting:
+                session.out.message(line)
         except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
             leave_closed_pipe()
             return PIPE_CLOSED

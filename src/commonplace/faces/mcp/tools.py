@@ -12,7 +12,7 @@ from mcp import MCPError
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from commonplace.domain.changes import RetainedCopy, recording_retained
+from commonplace.domain.changes import RetainedCopy, recording_retained, recording_waiting_index
 from commonplace.domain.cluster.written_commits import recording_written
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
@@ -97,9 +97,9 @@ class ToolHandlers:
     def _run_tool(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
-        with recording_retained() as kept, recording_written() as written:
+        with recording_retained() as kept, recording_waiting_index() as waiting, recording_written() as written:
             shown = row.handler.run(call, arguments)
-        result = _result(self._toolset, _with_kept(shown, in_no_commit(kept)))
+        result = _result(self._toolset, _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting))
         sources = _sources(call.services, written) if before is None else before
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
@@ -177,6 +177,15 @@ def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:
     if isinstance(shown, str):
         return "\n".join([shown, "", *retained_lines(kept)])
     return {"kept": retained_list(kept), **shown}
+
+
+def _with_waiting(shown: ToolResult, waiting: Sequence[str]) -> ToolResult:
+    """An answer that says whether Git's index is older than what the call wrote."""
+    if not waiting or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
+        return shown
+    if isinstance(shown, str):
+        return "\n".join([shown, "", *waiting])
+    return {**shown, "index_waits": " ".join(waiting)}
 
 
 def _result(toolset: Toolset, shown: ToolResult) -> Wire:

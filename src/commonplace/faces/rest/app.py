@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.changes import RetainedCopy, recording_retained
+from commonplace.domain.changes import RetainedCopy, recording_retained, recording_waiting_index
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
@@ -125,7 +125,8 @@ class RestApi:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
         headers = Headers(scope=scope)
         place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
-        with traced_call(f"{endpoint.method} {endpoint.template}"), recording_retained() as kept:
+        named = f"{endpoint.method} {endpoint.template}"
+        with traced_call(named), recording_retained() as kept, recording_waiting_index() as waiting:
             _require_tier(endpoint, caller)
             reply = endpoint.run(
                 RestRequest(
@@ -142,7 +143,7 @@ class RestApi:
             )
             if reply.value is None:
                 return reply
-            return replace(reply, body=_rendered(reply.value, in_no_commit(kept)))
+            return replace(reply, body=_rendered(reply.value, in_no_commit(kept), waiting))
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[RestResponse]) -> RestResponse | None:
@@ -205,10 +206,14 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
         )
 
 
-def _rendered(value: BaseModel, kept: Sequence[RetainedCopy]) -> bytes:
-    """A value as JSON, with the texts that the request replaced or deleted and no commit contains."""
-    if not kept:
+def _rendered(value: BaseModel, kept: Sequence[RetainedCopy], waiting: Sequence[str]) -> bytes:
+    """A value as JSON, with the texts that no commit contains now, and whether Git's index is older than the write."""
+    if not kept and not waiting:
         with suppress(PydanticSerializationError):  # half a surrogate pair, which `json_bytes` replaces
             return to_json(value, inf_nan_mode="null")
     shown: dict[str, Json] = value.model_dump(mode="python")
-    return json_bytes({**shown, "kept": retained_list(kept)} if kept else shown)
+    if kept:
+        shown["kept"] = retained_list(kept)
+    if waiting:
+        shown["index_waits"] = " ".join(waiting)
+    return json_bytes(shown)

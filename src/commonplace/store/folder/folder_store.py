@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.domain.addresses import Address, require_new_name
-from commonplace.domain.changes import Author, FileStat, Trash
+from commonplace.domain.changes import Author, FileStat, Trash, record_waiting_index
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Repository, Transaction
@@ -21,7 +21,7 @@ from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.trash import SubfolderTrash
 from commonplace.store.folder.retention import Retention
 from commonplace.store.folder.transaction_draft import TransactionDraft
-from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.transaction_writer import INDEX_WAITS, TransactionWriter
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.past_commits import CommitLookup
@@ -172,6 +172,8 @@ class FolderStore:
                 kept = retaining.enter_context(self._terms.retention.kept(changes, staged, self._terms.prefix))
                 write = self._writer.add(changes, self._planned(changes, message, author)) if changes else None
             draft.acknowledge(write.result() if write else "", kept)
+            if self._terms.commits and self._writer.pending:
+                record_waiting_index(INDEX_WAITS)
 
     def recover(self) -> list[str]:
         """Finish or undo interrupted writes. If another writer holds the lock, it has done so already."""

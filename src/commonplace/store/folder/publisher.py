@@ -11,7 +11,7 @@ from contextlib import suppress
 from pygit2.enums import FileStatus
 
 from commonplace.domain.addresses import Address, address_or_none
-from commonplace.domain.changes import Author, FileStat, Receipt
+from commonplace.domain.changes import Author, FileStat, Receipt, record_waiting_index
 from commonplace.domain.errors import (
     GitError,
     ReadOnlyError,
@@ -24,7 +24,7 @@ from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.store.disk.file_swap import is_missing, storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.retention import Retention
-from commonplace.store.folder.transaction_writer import TransactionWriter
+from commonplace.store.folder.transaction_writer import INDEX_WAITS, TransactionWriter
 from commonplace.store.folder.writer_lock import WAIT_SECONDS
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
@@ -121,6 +121,8 @@ class Publisher:
                 commit = self._writer.apply(
                     [], lambda token: self._git.plan(token, [PlannedCommit(contents, words)]), written
                 )
+            if self._writer.pending:
+                record_waiting_index(INDEX_WAITS)
         if not commit:
             raise GitError(
                 "There is nothing to commit: the files are the same as in the last commit.",

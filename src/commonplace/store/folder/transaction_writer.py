@@ -37,6 +37,12 @@ REPAIR_RETRY_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
+INDEX_WAITS = (
+    "Git's index does not have this write yet: another git holds .git/index.lock, or left it. Run `commonplace doctor`"
+    " before your next git commit, which would revert the write."
+)
+"""What the answer of a write says while index entries are pending."""
+
 Plan = Callable[[str], BranchUpdate | None]
 """Creates the commit of a transaction with the given token; None for no commit."""
 
@@ -49,7 +55,8 @@ class TransactionWriter:
         self.lock = lock
         self._journal = journal
         self._git = git
-        self._pending: dict[str, str] = {}
+        self.pending: dict[str, str] = {}
+        """Index entries that wait for the `index.lock` of another git, as of the last write: path to old blob id."""
         self._abandoned = ""
         """Token of a transaction that failed and is not rolled back yet."""
         self._group = WriteGroup(self._apply_together, self._is_final, self._with_current_stats)
@@ -147,7 +154,7 @@ class TransactionWriter:
             paths: Each with whether the commit removes it.
         """
         found = self._git.index.replaced(paths) if self._git and paths else []
-        return [(path, blob) for path, blob in found if self._pending.get(path) != blob]  # nobody staged what waits
+        return [(path, blob) for path, blob in found if self.pending.get(path) != blob]  # nobody staged what waits
 
     @property
     def needs_repair(self) -> bool:
@@ -182,7 +189,7 @@ class TransactionWriter:
         Raises:
             StorageError, GitError: repair is not possible now; the state is unchanged.
         """
-        self._pending = {}
+        self.pending = {}
         try:
             if self._journal.is_empty:
                 return []
@@ -190,13 +197,13 @@ class TransactionWriter:
             self._journal.write(JournalRecord(None, done.pending))
         except OSError as error:
             raise storage_error(error, "the repair of an interrupted write") from error
-        self._pending = done.pending
+        self.pending = done.pending
         return done.messages
 
     def _make(self, intent: JournalIntent, swap: FileSwap, commit: BranchUpdate | None) -> list[Path]:
         """All steps up to the change of names; returns the folders whose names have changed, in order."""
         with Unsynced() as unsynced:
-            self._journal.write(JournalRecord(intent, self._pending), unsynced)
+            self._journal.write(JournalRecord(intent, self.pending), unsynced)
             if commit:
                 commit.write(unsynced)
             swap.prepare(unsynced)
@@ -220,7 +227,7 @@ class TransactionWriter:
                 commit.discard()
             with suppress(OSError):  # the state is the old one already, whether or not this sync fails
                 sync_folders(swap.folders)
-            self._journal.write(JournalRecord(None, self._pending))
+            self._journal.write(JournalRecord(None, self.pending))
         except (OSError, GitError, UnavailableError) as error:
             self._abandoned = token
             _log.error("a failed write could not be undone at once; the next one does it: %s", error)
@@ -230,9 +237,9 @@ class TransactionWriter:
         """The steps after the write is durable. If they fail, the journal leaves them to the next writer."""
         try:
             if self._git and commit:
-                self._pending = self._git.update_index(token, commit, {**read, **swap.written}, self._pending)
+                self.pending = self._git.update_index(token, commit, {**read, **swap.written}, self.pending)
             swap.finish()
-            self._journal.write(JournalRecord(None, self._pending))
+            self._journal.write(JournalRecord(None, self.pending))
         except (OSError, KnowledgeError) as error:
             _log.warning("cleaning up after a write is left to the next one: %s", error)
 
