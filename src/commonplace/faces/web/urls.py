@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.slugs import anchor
 from commonplace.services.collections import Collection, Collections
 
@@ -49,11 +50,23 @@ class Urls:
 
 
 def split_path(path: str, collections: Collections, first: str) -> tuple[Collection | None, str]:
-    """The collection and the path in it that the path of a URL means; None if the reader sees no such collection."""
-    name, rest = first, path
-    if path.startswith(COLLECTION_MARK):
-        name, _, rest = path[len(COLLECTION_MARK) :].partition("/")
-    return next((one for one in collections if one.name == name), None), rest
+    """The collection and the path in it that the path of a URL means; None if the reader sees no such collection.
+
+    Folders and pages of the first collection can begin with the mark, too. A collection takes precedence over them.
+    """
+    visible = {one.name: one for one in collections}
+    if not path.startswith(COLLECTION_MARK):
+        return visible.get(first), path
+    beginning, _, rest = path.partition("/")
+    found, own = visible.get(beginning.removeprefix(COLLECTION_MARK)), visible.get(first)
+    if found is None and own is not None and _holds(own, beginning):
+        return own, path
+    return found, rest
+
+
+def _holds(collection: Collection, beginning: str) -> bool:
+    """Whether a page, or a folder with pages, begins with a text."""
+    return bool(collection.index.list(ListQuery(filter=Filter(prefix=beginning), limit=1)).total)
 
 
 def with_query(path: str, **query: str) -> str:

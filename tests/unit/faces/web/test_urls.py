@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+
 import pytest
 
 from commonplace.domain.addresses import address_or_none
-from commonplace.faces.web.urls import Urls, first_name, heading_anchor, with_query
+from commonplace.faces.web.urls import Urls, first_name, heading_anchor, split_path, with_query
 from commonplace.services.collections import Collections
+from indexed import Indexed
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collections]:
+    files = {"@types/a.md": "# A\n", "@top.md": "# Top\n", "@two/c.md": "# C\n"}
+    with ExitStack() as stack:
+        members = [
+            replace(stack.enter_context(Indexed(tmp_path_factory.mktemp(name), files)).collection, name=name)
+            for name in ("one", "two")
+        ]
+        yield Collections(lambda: members)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +66,29 @@ def test_a_view_has_the_path_of_the_page_and_only_the_parameters_that_say_someth
 @pytest.mark.parametrize("path", ["../a", "/etc/passwd", "a//b", "a\0b", ".git/config", ""])
 def test_a_path_that_leads_elsewhere_spells_no_address(path: str) -> None:
     assert address_or_none(path) is None or not address_or_none(path).path.startswith(("/", ".."))  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "rest"),
+    [
+        ("@types/a", "one", "@types/a"),
+        ("@types", "one", "@types"),
+        ("@top", "one", "@top"),
+        ("@one/@types/a", "one", "@types/a"),
+        ("@two/b", "two", "b"),
+        ("@none/b", "", "b"),
+        ("a", "one", "a"),
+    ],
+)
+def test_a_folder_or_page_whose_name_begins_with_the_mark_has_its_path(
+    bases: Collections, path: str, name: str, rest: str
+) -> None:
+    collection, inside = split_path(path, bases, "one")
+    assert (collection.name if collection else "", inside) == (name, rest)
+
+
+def test_a_reader_who_may_not_see_the_first_collection_is_led_into_no_other(bases: Collections) -> None:
+    assert split_path("@types/a", bases.only(frozenset({"two"})), "one")[0] is None
 
 
 def test_a_server_without_collections_has_no_first_one() -> None:
