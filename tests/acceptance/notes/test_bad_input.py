@@ -93,7 +93,7 @@ def test_budgets_of_one_and_of_a_million_are_answered_for(tmp_path: Path) -> Non
     repo = new_repo(tmp_path / "base", {"long.md": text})
     with agent("mcp", repo.path, "--no-embed") as client:
         for tool, arguments in (("read", {"page": "long"}), ("search", {"query": "words"}), ("overview", {})):
-            with pytest.raises(RefusedError, match="50"):
+            with pytest.raises(RefusedError, match="100"):
                 client.text(tool, **arguments, max_tokens=1)
             assert 0 < len(client.text(tool, **arguments, max_tokens=1_000_000)) <= 4 * 50_000
 

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, JsonValue
 from commonplace.faces.mcp.toolset import Parameters
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
-MIN_TOKENS = 50
+MIN_TOKENS = 100
 """The least budget in which an answer can say anything."""
 MAX_CHANGES = 100
 """Changes of one `edit`."""

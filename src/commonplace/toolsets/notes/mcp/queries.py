@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.document_reader import find_fragment, read_document
-from commonplace.domain.documents import Document, Section
+from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.excerpts import excerpt, query_words
 from commonplace.domain.query import Filter, Record, SearchQuery
@@ -19,7 +19,17 @@ from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSectio
 from commonplace.services.past import moment_of
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import call_at
-from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
+from commonplace.toolsets.notes.mcp.text_output import (
+    BoundedAnswer,
+    NoRoomError,
+    ShownLines,
+    add_lines,
+    add_outline,
+    line_of,
+    next_call,
+    no_room,
+    tokens_of,
+)
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.evidence_texts import without_repeats
 from commonplace.toolsets.notes.service.known_names import require_known_folder, require_known_tag, require_known_type
@@ -31,8 +41,8 @@ MIN_SECTION_CHARS = 300
 """Characters of a section's text below which it is left out rather than cut."""
 SHORT_REVISION = 12
 """Digits of a revision that are shown; 7 are enough to pass one."""
-MAX_OUTLINE_SHARE = 0.5
-"""The part of a read's budget that an outline may take."""
+MIN_OUTLINE_ROOM = 400
+"""Characters of room below which a read shows no outline, only the beginning of the text."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
 _LINES = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})?\s*)?")
 
@@ -60,14 +70,18 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     most = max(MIN_SECTION_CHARS, int(MAX_SECTION_SHARE * answer.room))
     shown = skipped
     for one in found[skipped:]:
-        head = _hit_line(call, one, shown + 1 + window)
+        head = _hit_line(call, one, shown + 1 + window, answer.room)
         room = answer.room - len(head) - 1
         text = excerpt(one.text, words, min(most, room))
         if room < min(len(one.text), MIN_SECTION_CHARS) and shown > skipped:
             break
-        if not answer.add(head) or (text and not answer.add(text)):
+        if not answer.add(head):
+            if shown == skipped:
+                raise no_room(answer, len(head) + len(next_call("search", query="", cursor="999999.9999")))
             break
         shown += 1
+        if text and not answer.add(text):
+            break
     more = _more(window, shown, len(found), {one.record.address for one in found})
     return answer.text(f"More: cursor={more!r}" if more else "")
 
@@ -104,12 +118,15 @@ def _more(window: int, shown: int, found: int, pages: set[object]) -> str:
     return f"{window + MAX_EVIDENCE_DOCUMENTS}.0" if len(pages) >= MAX_EVIDENCE_DOCUMENTS else ""
 
 
-def _hit_line(call: Call, one: EvidenceSection, number: int) -> str:
+def _hit_line(call: Call, one: EvidenceSection, number: int, room: int) -> str:
+    """The place of a section, with its headings if there is room for them."""
     path = shown_path(call.services.collections, one.collection, one.record.address)
     anchor = f"#{one.anchor}" if one.anchor else ""
     headings = " > ".join(one.path)
     title = headings if headings.startswith(one.record.title) else " > ".join([one.record.title, *one.path])
-    return f"[{number}] {path}{anchor} ({line_of(title, 120)})"
+    place = f"[{number}] {path}{anchor}"
+    whole = f"{place} ({line_of(title, 120)})"
+    return whole if len(whole) <= room else place
 
 
 def _filter(arguments: NotesSearch, prefix: str) -> Filter:
@@ -164,6 +181,9 @@ def read(call: Call, arguments: NotesRead) -> ToolResult:
         part = BoundedAnswer(share, arguments.at)
         try:
             _read_reference(call, reference, arguments, part)
+        except NoRoomError:
+            part = BoundedAnswer(share, arguments.at)
+            part.add_shortened(f"{reference}: no room for its text. {part.following('read', page=reference)}")
         except NotFoundError as error:
             nearest = error.context.get("nearest")
             near = f" Nearest: {', '.join(nearest)}." if isinstance(nearest, list) and nearest else ""
@@ -205,17 +225,26 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
     start, end = _range(arguments.lines, len(lines)) if arguments.lines else (1, len(lines))
     path_shown = shown_path(collections, collection, address)
-    answer.add_shortened(
+    head = (
         f"{path_shown} AS IT WAS at {line_of(arguments.at, 40)} ({moment.commit.id[:SHORT_REVISION]}), not as it is now"
         + (f" [{part.name}]" if part else "")
     )
-    answer.reserve(answer.following("read", page=path_shown, lines="999999-999999"))
-    reached = _add_text("\n".join(lines[start - 1 : end]), first + start - 1, answer) - first + 1
-    answer.release()
-    if reached < end:
-        following = f"{first + reached}-{first + end - 1}"
-        answer.add_shortened(answer.following("read", page=path_shown, lines=following))
+    _add_range(head, "\n".join(lines[start - 1 : end]), path_shown, (first + start - 1, first + end - 1), answer)
     return True
+
+
+def _add_range(head: str, text: str, path: str, lines: tuple[int, int], answer: BoundedAnswer) -> ShownLines:
+    """A head line, the lines of a range that fit, and the call for the rest."""
+    following = answer.following("read", page=path, lines="999999-999999")
+    answer.reserve(following)
+    if not answer.add(head):
+        raise no_room(answer, len(head) + len(following))
+    shown = add_lines(answer, text, lines[0])
+    answer.release()
+    rest = answer.following("read", page=path, lines=f"{shown.last + 1}-{lines[1]}") if shown.last < lines[1] else ""
+    if shown.note or rest:
+        answer.add_shortened(f"{shown.note}{rest}")
+    return shown
 
 
 def _range(lines: str, count: int) -> tuple[int, int]:
@@ -270,72 +299,35 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
         _remember(call, page, document, part.start, part.end)
         return
     first = source.count(b"\n", 0, part.start) + 1
-    answer.add_shortened(f"{head} {tokens_of(text)} tokens, more than fit. Outline with lines and tokens:")
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    answer.reserve(f"Lines 999999-999999. {answer.following('read', page=path, lines='999999-999999')}")
+    following = f"Lines 999999-999999. {answer.following('read', page=path, lines='999999-999999')}"
+    answer.reserve(following)
+    size = f"{head} {tokens_of(text)} tokens, more than fit."
     inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]
-    _add_outline(document, inner, answer)
-    last = _add_text(text, first, answer)
-    shown = f"Lines {first}-{last} shown. " if last >= first else ""
-    if last >= first:
-        _remember(call, page, document, part.start, _line_end(source, last))
-    following = answer.following("read", page=path, lines=f"{max(last + 1, first)}-")
+    if answer.room - len(size) >= MIN_OUTLINE_ROOM:
+        answer.add(f"{size} Outline with lines and tokens:")
+        add_outline(document, inner, answer)
+    elif not answer.add(size):
+        raise no_room(answer, len(size) + len(following))
+    shown = add_lines(answer, text, first)
+    if shown.whole >= first:
+        _remember(call, page, document, part.start, _line_end(source, shown.whole))
+    count = text.removesuffix("\n").count("\n") + first
+    rest = answer.following("read", page=path, lines=f"{shown.last + 1}-") if shown.last < count else ""
     answer.release()
-    answer.add_shortened(f"{shown}{following}")
-
-
-def _add_outline(document: Document, sections: Sequence[Section], answer: BoundedAnswer) -> None:
-    """The headings, as deep as half of the room allows, each with its lines and the tokens below it."""
-    source = document.encoded
-    room = int(MAX_OUTLINE_SHARE * answer.room)
-    lines: list[str] = []
-    for depth in sorted({one.level for one in sections}):
-        deeper = [_outline_line(source, one) for one in sections if one.level <= depth]
-        if len(lines) > 1 and sum(len(line) + 1 for line in deeper) > room:
-            break
-        lines = deeper
-    used = 0
-    for number, line in enumerate(lines):
-        used += len(line) + 1
-        if used > room:
-            answer.add(f"… and {len(lines) - number} more headings")
-            break
-        answer.add(line)
-
-
-def _outline_line(source: bytes, section: Section) -> str:
-    first = source.count(b"\n", 0, section.start) + 1
-    last = max(first, source.count(b"\n", 0, section.tree_end))
-    size = tokens_of(source[section.start : section.tree_end].decode("utf-8", "replace"))
-    return f"{'  ' * (section.level - 1)}- {line_of(section.heading, 90)} {first}-{last} ({size})"
-
-
-def _add_text(text: str, first: int, answer: BoundedAnswer) -> int:
-    """As many whole lines as fit; the number of the last one."""
-    kept: list[str] = []
-    room = answer.room
-    for line in text.split("\n"):
-        if len(line) + 1 > room:
-            break
-        kept.append(line)
-        room -= len(line) + 1
-    return first - 1 + (len(kept) if kept and answer.add("\n".join(kept)) else 0)
+    answer.add_shortened(f"{shown.note or f'Lines {first}-{shown.last} shown. '}{rest}".rstrip())
 
 
 def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
     every = document.encoded.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     count = len(every) - (not every[-1])
     first, last = _range(lines, count)
-    answer.add(_head(call, page, document, f"lines {first}-{last} of {count}"))
+    head = _head(call, page, document, f"lines {first}-{last} of {count}")
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    answer.reserve(answer.following("read", page=path, lines="999999-999999"))
-    reached = _add_text("\n".join(every[first - 1 : last]), first, answer)
-    answer.release()
+    shown = _add_range(head, "\n".join(every[first - 1 : last]), path, (first, last), answer)
     source = document.encoded
-    if reached >= first:
-        _remember(call, page, document, _line_end(source, first - 1), _line_end(source, reached))
-    if reached < last:
-        answer.add_shortened(answer.following("read", page=path, lines=f"{reached + 1}-{last}"))
+    if shown.whole >= first:
+        _remember(call, page, document, _line_end(source, first - 1), _line_end(source, shown.whole))
 
 
 def _show_answering(call: Call, page: FoundPage, document: Document, question: str, answer: BoundedAnswer) -> None:
@@ -343,7 +335,9 @@ def _show_answering(call: Call, page: FoundPage, document: Document, question: s
     address = page.record.address
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
     best = [one for one in gather([page.collection], query, "hybrid") if one.record.address == address]
-    answer.add(_head(call, page, document, ""))
+    head = _head(call, page, document, "")
+    if not answer.add(head):
+        raise no_room(answer, len(head))
     words = query_words(question)
     for one in best:
         line = f"## {' > '.join(one.path) or '(beginning)'}"

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 
 CHARACTERS_PER_TOKEN = 4
 """Characters that count as one token."""
 MAX_ANSWER_TOKENS = 50_000
 """Tokens of one answer at the most, whatever the caller allows: clients refuse messages of megabytes."""
+MAX_OUTLINE_SHARE = 0.5
+"""The part of a budget that an outline may take."""
+MIN_CUT = 20
+"""Characters of a line below which it is not cut to fit."""
+MIN_TEXT = 200
+"""Characters of text that a budget in an error has room for."""
+ROUND_TOKENS = 50
+"""A budget in an error is a multiple of this."""
 TRAILER = 56
 """Characters kept for the last line: the size, and a first sentence beside it."""
 
@@ -18,6 +29,10 @@ TRAILER = 56
 def tokens_of(text: str) -> int:
     """The size of a text in tokens, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
+
+
+class NoRoomError(InvalidInputError):
+    """The budget of an answer has no room for any text."""
 
 
 class BoundedAnswer:
@@ -30,6 +45,7 @@ class BoundedAnswer:
 
     def __init__(self, max_tokens: int, at: str = "") -> None:
         self._at = at
+        self.max_tokens = max_tokens
         self._room = CHARACTERS_PER_TOKEN * min(max_tokens, MAX_ANSWER_TOKENS)
         self._lines: list[str] = []
         self._used = 0
@@ -91,6 +107,61 @@ class BoundedAnswer:
         return f"{body}\n({size} tokens)" if body else f"({size} tokens)"
 
 
+@dataclass(frozen=True, slots=True)
+class ShownLines:
+    """The lines of a text that an answer has."""
+
+    last: int
+    """Number of the last line, whole or cut."""
+    whole: int
+    """Number of the last whole line."""
+    note: str = ""
+    """A sentence about a line that was cut; "" if none was."""
+
+
+def add_lines(answer: BoundedAnswer, text: str, first: int) -> ShownLines:
+    """Add as many lines as fit, at least a part of the first one, so that a call for the rest never begins there again.
+
+    Args:
+        answer: The answer; what follows the lines is reserved.
+        text: The lines.
+        first: The number of the first line.
+
+    Raises:
+        NoRoomError: not even a part of the first line has room.
+    """
+    kept: list[str] = []
+    room = answer.room
+    for line in text.split("\n"):
+        if len(line) + 1 > room:
+            break
+        kept.append(line)
+        room -= len(line) + 1
+    if kept and answer.add("\n".join(kept)):
+        return ShownLines(first - 1 + len(kept), first - 1 + len(kept))
+    line = text.partition("\n")[0]
+    note = f"Line {first} is cut: it has {len(line)} characters; a larger max_tokens shows more. "
+    shown = answer.room - len(note) - 1
+    if shown < MIN_CUT or not answer.add(f"{line[:shown]}…"):
+        raise no_room(answer, len(note))
+    return ShownLines(first, first - 1, note)
+
+
+def no_room(answer: BoundedAnswer, needed: int) -> NoRoomError:
+    """The error of a budget that is too small, with one that suffices.
+
+    Args:
+        answer: The answer.
+        needed: Characters of everything that has to be in it beside its text.
+    """
+    least = -(-(needed + TRAILER + MIN_TEXT) // (CHARACTERS_PER_TOKEN * ROUND_TOKENS)) * ROUND_TOKENS
+    return NoRoomError(
+        f"max_tokens={answer.max_tokens} leaves no room for any text of the answer.",
+        kind="argument",
+        hint=f"Give max_tokens={max(least, answer.max_tokens + ROUND_TOKENS)} or more.",
+    )
+
+
 def next_call(tool: str, **arguments: Json) -> str:
     """The next useful call, with its arguments filled in."""
     return f"Next: {tool} {json.dumps(arguments, ensure_ascii=False)}"
@@ -100,3 +171,29 @@ def line_of(text: str, limit: int) -> str:
     """A text as one line of at most so many characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def add_outline(document: Document, sections: Sequence[Section], answer: BoundedAnswer) -> None:
+    """The headings, as deep as half of the room allows, each with its lines and the tokens below it."""
+    source = document.encoded
+    room = int(MAX_OUTLINE_SHARE * answer.room)
+    lines: list[str] = []
+    for depth in sorted({one.level for one in sections}):
+        deeper = [_outline_line(source, one) for one in sections if one.level <= depth]
+        if len(lines) > 1 and sum(len(line) + 1 for line in deeper) > room:
+            break
+        lines = deeper
+    used = 0
+    for number, line in enumerate(lines):
+        used += len(line) + 1
+        if used > room:
+            answer.add(f"… and {len(lines) - number} more headings")
+            break
+        answer.add(line)
+
+
+def _outline_line(source: bytes, section: Section) -> str:
+    first = source.count(b"\n", 0, section.start) + 1
+    last = max(first, source.count(b"\n", 0, section.tree_end))
+    size = tokens_of(source[section.start : section.tree_end].decode("utf-8", "replace"))
+    return f"{'  ' * (section.level - 1)}- {line_of(section.heading, 90)} {first}-{last} ({size})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -170,3 +171,51 @@ def test_what_was_shown_of_a_page_is_known_to_the_session(call: Call) -> None:
     assert seen.revision == revision_of(FILES["notes/tea.md"].encode())
     shown(call, "gone", at="first")
     assert call.session.seen("base", "gone.md") is None
+
+
+def test_every_read_makes_progress_also_within_a_line_that_is_longer_than_the_budget(tmp_path: Path) -> None:
+    giant = "# Giant\n\n" + "word " * 2_000 + "\n\nBetween.\n\n" + "more " * 2_000
+    with Indexed(tmp_path, {"giant.md": giant}) as base:
+        services = Services(collections=Collections(lambda: [base.collection]))
+        call = Call(services=services, tier="read", progress=lambda *_: None, session=SessionMemory())
+        answers = [shown(call, "giant", max_tokens=100)]
+        while (found := re.search(r'"lines": "(\d+-\d*)"', answers[-1])) and len(answers) < 20:
+            answers.append(shown(call, "giant", lines=found[1], max_tokens=100))
+        assert all(len(one) <= 400 for one in answers)
+        told = "\n".join(answers)
+        assert len(answers) == 4
+        assert "Line 3 is cut: it has 10000 characters" in told
+        assert "Between." in told
+        assert "Line 7 is cut: it has 10000 characters" in answers[-1]
+        seen = call.session.seen(base.collection.name, "giant.md") if call.session else None
+        assert seen is None or not seen.is_whole, "a line that is cut was not shown"
+
+
+def test_a_budget_without_room_for_text_is_refused_with_one_that_has(tmp_path: Path) -> None:
+    path = f"{'deep' * 40}/{'page' * 40}"
+    with Indexed(tmp_path, {f"{path}.md": "# Deep\n\n" + "walrus " * 200}) as base:
+        call = Call(
+            services=Services(collections=Collections(lambda: [base.collection])), tier="read", progress=lambda *_: None
+        )
+        for ask in (
+            lambda tokens: shown(call, path, max_tokens=tokens),
+            lambda tokens: shown(call, path, lines="1-3", max_tokens=tokens),
+            lambda tokens: shown(call, path, query="walrus", max_tokens=tokens),
+            lambda tokens: found(call, "walrus", max_tokens=tokens),
+        ):
+            with pytest.raises(InvalidInputError, match="max_tokens=100 leaves no room") as refused:
+                ask(100)
+            least = re.fullmatch(r"Give max_tokens=(\d+) or more\.", refused.value.hint)
+            assert least
+            assert re.search("# Deep|walrus", ask(int(least[1])))
+        assert "no room for its text" in shown(call, [path, "nowhere"], max_tokens=250)
+
+
+def test_a_long_page_of_the_past_is_read_on_from_where_the_answer_ends(call: Call, repo: GitRepo) -> None:
+    at = repo.git("rev-parse", "HEAD")[:7]
+    first = shown(call, "long", at=at, max_tokens=150)
+    following = re.search(r'Next: read .*"lines": "(\d+)-(\d+)", "at": ', first)
+    assert following
+    assert int(following[1]) > 1
+    second = shown(call, "long", at=at, lines=f"{following[1]}-{following[2]}", max_tokens=150)
+    assert LONG.splitlines()[int(following[1]) - 1] in second.splitlines()
