@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document
 from commonplace.domain.links import inverse
 from commonplace.domain.query import Record, ResolvedLink
@@ -82,6 +82,16 @@ def orphans(collection: Collection) -> list[Record]:
 def broken(collections: Collections, collection: Collection, address: Address | None = None) -> list[ResolvedLink]:
     """Broken links of one document, or of all; by source, then order."""
     return [link for link in collection.index.broken(address) if _target(collections, collection, link) is None]
+
+
+def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:
+    """The first link to each target of a document: what counts as one broken link, in every face."""
+    seen: set[tuple[Address, str]] = set()
+    for one in found:
+        key = one.source, fold(one.link.raw.partition("#")[0])
+        if key not in seen:
+            seen.add(key)
+            yield one
 
 
 def _inverter(collection: Collection) -> Callable[[str], str]:

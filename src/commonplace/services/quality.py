@@ -109,13 +109,16 @@ def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:
     return [issue for issue in issues if issue.severity in kept]
 
 
-def broken_links(collections: Collections, collection: Collection, address: Address | None = None) -> list[BrokenLink]:
-    """Broken links of one document, or of all, by path and position."""
+def broken_links(
+    collections: Collections, collection: Collection, address: Address | None = None, *, each: bool = True
+) -> list[BrokenLink]:
+    """Broken links of one document, or of all, by path and position; without `each` one for each target of it."""
     found: list[BrokenLink] = []
     at = Address("")
     raw = b""
     counted, line = 0, 1
-    for resolved in links.broken(collections, collection, address):
+    every = links.broken(collections, collection, address)
+    for resolved in every if each else links.distinct_targets(every):
         link = resolved.link
         if resolved.source != at:
             at = resolved.source
@@ -202,11 +205,9 @@ class _Reporter:
         self, collections: Collections, address: Address | None, records: Mapping[Address, Record]
     ) -> Iterator[Issue]:
         """Links that lead nowhere, one issue for each target of an entry."""
-        seen: set[tuple[str, str]] = set()
-        for link in broken_links(collections, self.collection, address):
-            source, key = Address(link.path), (link.path, fold(link.target.partition("#")[0]))
-            if source in records and key not in seen:
-                seen.add(key)
+        for link in broken_links(collections, self.collection, address, each=False):
+            source = Address(link.path)
+            if source in records:
                 message = f"The link to {link.target[:80]!r} leads nowhere."
                 yield self.issue(source, link.line, "broken_link", Severity.WARNING, message, link.field)
 

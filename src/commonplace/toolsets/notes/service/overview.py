@@ -13,7 +13,7 @@ from commonplace.domain.query import Counts, Filter, ListQuery, Record
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.health.page_rules import health_findings, known_findings
-from commonplace.services.links import broken
+from commonplace.services.links import broken, distinct_targets
 from commonplace.services.listing import every_document
 from commonplace.toolsets.notes.service.link_graph import link_graph
 
@@ -177,7 +177,7 @@ def _found(
     for record in records:
         for finding in record.findings:
             yield record.address, finding.line, finding.rule, finding.severity
-    for link in broken(collections, collection):
+    for link in distinct_targets(broken(collections, collection)):
         yield link.source, 0, "broken_link", Severity.WARNING
     for record in collection.index.orphans():
         yield record.address, 0, "orphan", Severity.INFO

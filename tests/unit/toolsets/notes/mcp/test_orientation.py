@@ -12,6 +12,7 @@ import pytest
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
+from commonplace.services.quality import check_collection
 from commonplace.services.services import Services
 from commonplace.toolsets.notes.mcp.orientation import links, overview
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
@@ -107,6 +108,15 @@ def test_pages_of_two_folders_have_no_path(bases: list[Indexed]) -> None:
     call = call_on(("tea", bases[0]), ("more", bases[0]))
     with pytest.raises(InvalidInputError, match="different folders"):
         linked(call, page="tea:notes", to="more:notes")
+
+
+def test_broken_links_are_counted_as_the_checks_count_them(tmp_path: Path) -> None:
+    files = {"a.md": "# A\n\n[[no]] [[No]] [[no#part]] [x](no.md)\n\n[[other]]\n", "b.md": "# B\n\n[[no]] [[a]]\n"}
+    with Indexed(tmp_path, files) as base:
+        collections = Collections(lambda: [base.collection])
+        issues = [one for one in check_collection(collections, base.collection) if one.rule == "broken_link"]
+        assert len(issues) == 4
+        assert "broken_link 4 (a.md)" in told(call_on(("links", base)))
 
 
 def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: Path) -> None:
