@@ -43,6 +43,8 @@ class KnowledgeError(Exception):
     """
 
     code: ClassVar[Code] = Code.INTERNAL
+    is_latest: bool = False
+    """Whether a write was refused on the state that its remote had during the call."""
 
     def __init__(self, message: str, *, kind: str = "", hint: str = "", **context: str | int | list[str]) -> None:
         super().__init__(message)

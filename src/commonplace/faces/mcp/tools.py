@@ -38,8 +38,10 @@ from commonplace.faces.retained import in_no_commit, retained_lines, retained_li
 if TYPE_CHECKING:
     from commonplace.services import history
     from commonplace.services.services import Services
+    from commonplace.services.writes import retries
 else:
     history = LazyModule("commonplace.services.history")
+    retries = LazyModule("commonplace.services.writes.retries")
 
 SOURCES_META_KEY = "commonplace/sources"
 """Key in `_meta`: what an answer came from."""
@@ -98,7 +100,7 @@ class ToolHandlers:
         """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
         before = _sources(call.services) if row.read_only else None
         with recording_retained() as kept, recording_waiting_index() as waiting, recording_written() as written:
-            shown = row.handler.run(call, arguments)
+            shown = _shown(row, call, arguments)
         result = _result(self._toolset, _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting))
         sources = _sources(call.services, written) if before is None else before
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
@@ -145,6 +147,13 @@ def _wire(row: Tool) -> types.Tool:
             open_world_hint=False,
         ),
     )
+
+
+def _shown(row: Tool, call: Call, arguments: JsonObject) -> ToolResult:
+    """What a tool returns; a write at a server that is behind its remote is made on the remote's state."""
+    if row.read_only:
+        return row.handler.run(call, arguments)
+    return retries.call_on_latest(call.services.collections.opened, lambda: row.handler.run(call, arguments))
 
 
 def _sources(services: Services, written: Mapping[str, str] | None = None) -> list[Json]:

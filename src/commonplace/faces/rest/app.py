@@ -34,6 +34,7 @@ from commonplace.faces.rest.validation import MalformedError, accepts_bytes, con
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker
 from commonplace.services.services import Services
+from commonplace.services.writes.retries import call_on_latest
 
 API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
@@ -119,10 +120,18 @@ class RestApi:
         await send_json(send, 200, self._document, with_body=with_body)
 
     def _answer(self, scope: Scope, method: str, options: Sequence[Option], body: bytes) -> RestResponse:
-        caller = caller_of(scope)
-        services = self._services.only(caller.collections)
+        services = self._services.only(caller_of(scope).collections)
         if options[0][1].tier is not None:
             services.collections.wait_ready(READY_TIMEOUT, _untold)
+        if method in {"GET", "HEAD"}:
+            return self._answer_once(scope, method, options, body, services)
+        found = services.collections.opened
+        return call_on_latest(found, lambda: self._answer_once(scope, method, options, body, services))
+
+    def _answer_once(
+        self, scope: Scope, method: str, options: Sequence[Option], body: bytes, services: Services
+    ) -> RestResponse:
+        caller = caller_of(scope)
         headers = Headers(scope=scope)
         place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
         named = f"{endpoint.method} {endpoint.template}"

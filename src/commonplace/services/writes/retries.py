@@ -1,14 +1,33 @@
-"""Writes to a replica that was behind: a conflict with an older state than the remote's is no conflict yet."""
+"""Writes to a replica that was behind: what differs from an older state than the remote's is no error of the writer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import TypeAlias, TypeVar
 
-from commonplace.domain.errors import ConflictError, PreconditionError
+from commonplace.domain.cluster.replicas import Replica
+from commonplace.domain.cluster.written_commits import recording_written
+from commonplace.domain.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+    PreconditionError,
+)
 from commonplace.services.collections import Collection
 
+FETCH_SECONDS = 10.0
+"""Seconds after which no further replica is fetched before a call is refused."""
+INDEX_SECONDS = 5.0
+"""Maximum seconds that a call waits until the index contains what was fetched for it."""
+_REFUSALS = (NotFoundError, AlreadyExistsError, ConflictError, PreconditionError, InvalidInputError)
+
 T = TypeVar("T")
+_BeforeCall: TypeAlias = tuple[Collection, Replica, str]
+"""A collection, its replica, and the commit of its branch before a call."""
 
 
 def on_latest(collection: Collection, write: Callable[[], T]) -> T:
@@ -30,8 +49,68 @@ def on_latest(collection: Collection, write: Callable[[], T]) -> T:
     head = collection.store.history.head()
     try:
         return write()
-    except (ConflictError, PreconditionError):
+    except (ConflictError, PreconditionError) as error:
         replica.refresh(now=True)
         if collection.store.history.head() == head:
+            error.is_latest = True
             raise
-    return write()
+    try:
+        return write()
+    except (ConflictError, PreconditionError) as error:
+        error.is_latest = True
+        raise
+
+
+def call_on_latest(collections: Iterable[Collection], call: Callable[[], T]) -> T:
+    """The result of a call that writes. If it misses something, the remotes are read, and it is made once more.
+
+    What it names may have been written at another server, or by a push, and this server has not fetched it yet.
+
+    Args:
+        collections: The collections that the call may concern. Only replicas that write are fetched.
+        call: Finds what its arguments name, and writes.
+
+    Raises:
+        KnowledgeError: as from the call, on the latest state.
+        UnavailableError: no remote can be read, so whether they have what is missing is unknown. Nothing was written.
+    """
+    followed = [(one, one.replica, one.store.history.head()) for one in collections if one.replica is not None]
+    if not followed:
+        return call()
+    with recording_written() as written:
+        try:
+            return call()
+        except _REFUSALS as error:
+            if written or error.is_latest or not _misses(error) or not _has_moved(followed):
+                raise
+    return call()
+
+
+def _misses(error: KnowledgeError) -> bool:
+    """Whether a refusal may be due to an older state: of an invalid input, only a text to replace is looked for."""
+    return not isinstance(error, InvalidInputError) or error.kind == "text"
+
+
+def _has_moved(followed: Sequence[_BeforeCall]) -> bool:
+    """Fetch the replicas. Returns whether a branch has moved since the call began; its commit is indexed then.
+
+    Raises:
+        UnavailableError: none of them can be fetched.
+    """
+    problems: list[KnowledgeError] = []
+    deadline = time.monotonic() + FETCH_SECONDS
+    for _, replica, _ in followed:
+        if time.monotonic() < deadline:
+            try:
+                replica.refresh(now=True)
+            except KnowledgeError as error:
+                problems.append(error)
+    if len(problems) == len(followed):
+        raise problems[0]
+    moved = False
+    for collection, replica, before in followed:
+        if (head := collection.store.history.head()) != before:
+            moved = True
+            with suppress(KnowledgeError):  # paths are found without the index
+                replica.wait_for(head, INDEX_SECONDS)
+    return moved

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import ConflictError, UnavailableError
+from commonplace.domain.cluster.written_commits import record_written
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index
 from commonplace.replication import Follower
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
-from commonplace.services.writes.retries import on_latest
+from commonplace.services.writes.retries import call_on_latest, on_latest
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.source import parse_source
 from remotes.replicas import push, team
@@ -75,3 +76,53 @@ def test_a_write_is_made_once_more_only_if_the_branch_has_moved(behind: Collecti
             on_latest(behind, refused)
     first, second, third = made
     assert first != second == third
+
+
+def _calls(collection: Collection, error: KnowledgeError, *, wrote: bool = False) -> int:
+    """How often a call is made that always fails so."""
+    made: list[str] = []
+
+    def refused() -> None:
+        made.append("")
+        if wrote:
+            record_written(collection.store.identity, "ab" * 20)
+        raise error
+
+    with pytest.raises(type(error)):
+        call_on_latest([collection], refused)
+    return len(made)
+
+
+def test_a_call_that_misses_something_is_made_once_more_if_the_branch_has_moved(
+    behind: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("commonplace.services.writes.retries.INDEX_SECONDS", 0.0)  # nothing indexes in this test
+    assert _calls(behind, NotFoundError("There is no page.")) == 2
+    assert _calls(behind, NotFoundError("There is no page.")) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "wrote"),
+    [
+        (NotFoundError("There is no page."), True),
+        (InvalidInputError("The path is invalid.", kind="path"), False),
+        (UnavailableError("Too many."), False),
+    ],
+)
+def test_a_call_that_has_written_or_misses_nothing_is_made_once(
+    behind: Collection, error: KnowledgeError, *, wrote: bool
+) -> None:
+    head = behind.store.history.head()
+    assert (_calls(behind, error, wrote=wrote), behind.store.history.head()) == (1, head)
+
+
+def test_a_conflict_with_the_remotes_state_is_not_looked_for_in_the_remote_again(behind: Collection) -> None:
+    made: list[str] = []
+
+    def refused() -> None:
+        made.append("")
+        raise ConflictError("Refused.")
+
+    with pytest.raises(ConflictError):
+        call_on_latest([behind], lambda: on_latest(behind, refused))
+    assert len(made) == 2
