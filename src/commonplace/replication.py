@@ -26,6 +26,7 @@ from commonplace.settings import Settings
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.changed_documents import changed_documents
 from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.clone_repository import common_commit
 from commonplace.store.replica.handed_writes import format_results, parse_writes
 from commonplace.store.replica.source import parse_source, path_of
 from commonplace.store.replica.writable import WritableReplicaStore
@@ -151,12 +152,14 @@ class Follower:
         thread.start()
         closing.callback(self._stop, thread)
 
-    def status(self) -> ReplicaStatus:
-        """How far the replica is."""
+    def status(self, begun_at: str = "") -> ReplicaStatus:
+        """How far the replica is. A forced push moves the branch before the index contains its commit."""
         with self._changed:
             age = None if self._read_at is None else time.monotonic() - self._read_at
             ready, problem = self._commit is not None, self._problem
             commit = self._commit or ""
+        if begun_at:
+            commit = common_commit(self.clone.repository, begun_at)
         engine = None if self._tailer is None else self._tailer.status()
         writer = None if self._written is None else self._written.status()
         return ReplicaStatus(commit, ready, age, problem, self._shared_index(), engine, writer)

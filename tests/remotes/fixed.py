@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.errors import NotFoundError, UnavailableError
@@ -18,8 +18,8 @@ class FixedReplica:
     now: ReplicaStatus = field(default_factory=lambda: ReplicaStatus(COMMIT, ready=True, age=2.25))
     refreshed: int = 0
 
-    def status(self) -> ReplicaStatus:
-        return self.now
+    def status(self, begun_at: str = "") -> ReplicaStatus:
+        return replace(self.now, commit=begun_at) if begun_at else self.now
 
     def follows(self, url: str) -> bool:
         return url == self.url

@@ -16,8 +16,8 @@ from commonplace.domain.cluster.written_commits import recording_written
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.responses import send_error
-from commonplace.services.cluster.freshness import WAIT_SECONDS, contained_commits, wait_for_commits
-from commonplace.services.collections import Collections
+from commonplace.services.cluster.freshness import WAIT_SECONDS, commits_before, contained_commits, wait_for_commits
+from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 
 AT_LEAST_HEADER = "commonplace-at-least"
@@ -89,21 +89,26 @@ class FreshnessGate:
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                visible = [one for one in self._services.collections.opened if names is None or one.name in names]
-                if commits := contained_commits(visible, written):
+                if commits := contained_commits(self._visible(names), before, written):
                     MutableHeaders(scope=message)[COMMIT_HEADER] = commits
                 if said:
                     MutableHeaders(scope=message)[NOTICE_HEADER] = " ".join(said).encode("ascii", "replace").decode()
             await send(message)
 
         with recording_notices() as said, recording_written() as written:
+            before = commits_before(self._visible(names))
             try:
                 if text:
                     await self._waits.wait(self._services.only(names).collections, text, _patience(scope))
+                    before = commits_before(self._visible(names))
             except KnowledgeError as error:
                 await send_error(named, error)
             else:
                 await self._app(scope, receive, named)
+
+    def _visible(self, names: frozenset[str] | None) -> list[Collection]:
+        """The open collections that a caller may see."""
+        return [one for one in self._services.collections.opened if names is None or one.name in names]
 
 
 def _needed(scope: Scope) -> tuple[str, Scope]:

@@ -53,6 +53,19 @@ def test_every_answer_names_the_commits_that_it_contains(collection: Collection)
     assert COMMIT_HEADER not in answered(app, "/", frozenset({"plain"})).headers
 
 
+def test_an_answer_names_the_commit_that_it_was_begun_with(collection: Collection) -> None:
+    replica = FixedReplica()
+
+    async def followed(scope: Scope, receive: Receive, send: Send) -> None:
+        replica.now = replace(replica.now, commit=OLD)
+        await echo(scope, receive, send)
+
+    found = Collections(lambda: [replace(collection, name="a", replica=replica)])
+    assert found.members
+    app = FreshnessGate(followed, Services(collections=found), CommitWaits())
+    assert [answered(app, "/").headers[COMMIT_HEADER] for _ in range(2)] == [f"a={COMMIT}", f"a={OLD}"]
+
+
 @pytest.mark.parametrize("text", [COMMIT, f"my%20notes={COMMIT}", f" {COMMIT} , my%20notes={COMMIT}"])
 def test_an_answer_that_contains_the_commit_comes_at_once(collection: Collection, text: str) -> None:
     assert answered(gate(collection), "/", **{AT_LEAST_HEADER: text}).status == 200

@@ -53,8 +53,14 @@ class ReplicaStatus:
 class Replica(Protocol):
     """A collection that follows the branch of a remote."""
 
-    def status(self) -> ReplicaStatus:
-        """How far the replica is, without asking the remote."""
+    def status(self, begun_at: str = "") -> ReplicaStatus:
+        """How far the replica is, without asking the remote.
+
+        Args:
+            begun_at: The commit that an earlier status had, for the commit of an answer that was begun then: the same
+                while the branch has it. After a forced push the last commit that the branch had before and has now; ""
+                if there is none. "" for the present commit.
+        """
         ...
 
     def follows(self, url: str) -> bool:

@@ -102,7 +102,7 @@ class ToolHandlers:
         with recording_retained() as kept, recording_waiting_index() as waiting, recording_written() as written:
             shown = _shown(row, call, arguments)
         result = _result(self._toolset, _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting))
-        sources = _sources(call.services, written) if before is None else before
+        sources = _sources(call.services, written) if before is None else _kept(call.services, before)
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
     @property
@@ -156,7 +156,7 @@ def _shown(row: Tool, call: Call, arguments: JsonObject) -> ToolResult:
     return retries.call_on_latest(call.services.collections.opened, lambda: row.handler.run(call, arguments))
 
 
-def _sources(services: Services, written: Mapping[str, str] | None = None) -> list[Json]:
+def _sources(services: Services, written: Mapping[str, str] | None = None) -> list[JsonObject]:
     """The commit and the generation of the index of every open collection; none where that cannot be told now.
 
     Args:
@@ -177,6 +177,16 @@ def _sources(services: Services, written: Mapping[str, str] | None = None) -> li
         }
         for one in found
     ]
+
+
+def _kept(services: Services, sources: list[JsonObject]) -> list[JsonObject]:
+    """Sources of an answer that was begun with them, without commits that a forced push has dropped meanwhile."""
+    replicas = {one.name: one.replica for one in services.collections.opened if one.replica is not None}
+    kept: list[JsonObject] = []
+    for one in sources:
+        replica = replicas.get(str(one["collection"]))
+        kept.append({**one, "commit": replica.status(str(one["commit"])).commit} if replica else one)
+    return kept
 
 
 def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:

@@ -76,19 +76,29 @@ def wait_for_commits(collections: Collections, text: str, timeout: float = WAIT_
             replica.wait_for(needed.commit, max(0.0, deadline - time.monotonic()))
 
 
-def contained_commits(collections: Iterable[Collection], written: Mapping[str, str] | None = None) -> str:
+def commits_before(collections: Iterable[Collection]) -> dict[str, str]:
+    """The commits that answers of the replicas have now at least, by the identity of their store."""
+    return {one.store.identity: one.replica.status().commit for one in collections if one.replica is not None}
+
+
+def contained_commits(
+    collections: Iterable[Collection], before: Mapping[str, str], written: Mapping[str, str] | None = None
+) -> str:
     """The commits that an answer of the replicas has at least, as `parse_needed` reads them; "" without replicas.
 
     Args:
         collections: The collections that the caller may use.
+        before: What `commits_before` returned when the answer was begun: what came since may not be in it. A collection
+            that was opened since is not among them.
         written: The commits that the call itself has made, by the identity of their store. The index may follow later.
     """
     made = written or {}
-    found = (
-        (one.name, made.get(one.store.identity) or one.replica.status().commit)
-        for one in collections
-        if one.replica is not None
-    )
+    found: list[tuple[str, str]] = []
+    for one in collections:
+        if one.replica is not None:
+            store = one.store.identity
+            first = before.get(store) or one.replica.status().commit
+            found.append((one.name, made.get(store) or one.replica.status(first).commit))
     return ", ".join(f"{quote(name, safe='')}={commit}" for name, commit in found if commit)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace.domain.errors import GitError
-from commonplace.store.git.repository import GitRepository
+from commonplace.store.git.repository import GitRepository, guarded
 
 BRANCH = "refs/heads/replica"
 """The one branch of a clone."""
@@ -27,6 +28,22 @@ def readable_repository(path: Path) -> GitRepository:
     if tip := repository.tip(BRANCH):
         repository.content(repository.tree_of(tip))
     return repository
+
+
+def common_commit(repository: GitRepository, commit: str) -> str:
+    """A commit while the branch has it, else the last one of its history that the branch has.
+
+    Returns:
+        "" if there is none, or a part of the history cannot be read.
+    """
+    tip = repository.tip(BRANCH)
+    if not tip or tip == commit:
+        return commit
+    if not repository.has_object(commit) or not repository.has_object(tip):
+        return ""
+    with suppress(GitError):
+        return str(guarded(lambda: repository.handle.merge_base(tip, commit)) or "")
+    return ""
 
 
 def make_repository(path: Path, url: str) -> None:

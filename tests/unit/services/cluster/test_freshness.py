@@ -9,16 +9,22 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
+from commonplace.index import open_index
+from commonplace.replication import Follower
 from commonplace.services.cluster.freshness import (
     MAX_COMMITS,
     NeededCommit,
+    commits_before,
     contained_commits,
     parse_needed,
     wait_for_commits,
 )
 from commonplace.services.collections import Collection, Collections
+from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.source import parse_source
 from indexed import Indexed
 from remotes.fixed import COMMIT, FixedReplica
+from remotes.replicas import push, team
 
 
 @pytest.fixture
@@ -56,10 +62,42 @@ def test_so_many_commits_may_be_named_and_no_more() -> None:
 
 
 def test_what_an_answer_names_can_be_sent_back(collection: Collection) -> None:
-    named = contained_commits([collection, replace(collection, name="plain", replica=None)])
+    named = contained_commits([collection, replace(collection, name="plain", replica=None)], {})
     assert parse_needed(named) == [NeededCommit("a, b=ü", COMMIT)]
     wait_for_commits(Collections(lambda: [collection]), named, 0.0)
-    assert contained_commits([]) == ""
+    assert contained_commits([], {}) == ""
+
+
+def test_an_answer_does_not_name_what_came_after_it_was_begun(collection: Collection) -> None:
+    replica = FixedReplica()
+    served = [replace(collection, name="a", replica=replica)]
+    before = commits_before(served)
+    replica.now = replace(replica.now, commit="cd" * 20)
+    assert contained_commits(served, before) == f"a={COMMIT}"
+    assert contained_commits(served, {}) == f"a={'cd' * 20}", "one that was opened meanwhile"
+
+
+@pytest.mark.parametrize("related", [True, False])
+def test_an_answer_after_a_forced_push_does_not_name_a_dropped_commit(tmp_path: Path, *, related: bool) -> None:
+    work, remote = team(tmp_path)
+    branch = work.git("branch", "--show-current")
+    first = work.git("rev-parse", "HEAD")
+    dropped = push(work, "b.md", "# Dropped\n")
+    follower = Follower(ReplicaClone(tmp_path / "one", parse_source(str(remote))), 3600)
+    follower.fetch_once()
+    store = follower.store()
+    served = [Collection("team", store, open_index(store, tmp_path / "cache"), replica=follower)]
+    before = commits_before(served)
+    assert before == {store.identity: dropped}
+    work.git("reset", "--quiet", "--hard", first)
+    if not related:
+        work.git("checkout", "--quiet", "--orphan", "anew")
+        work.git("branch", "--quiet", "--delete", "--force", branch)
+        work.git("branch", "--quiet", "--move", branch)
+    push(work, "c.md", "# Kept\n", "--force")
+    follower.clone.fetch()  # the thread that follows the remote indexes the commit after this
+    assert contained_commits(served, before) == (f"team={first}" if related else "")
+    served[0].index.close()
 
 
 def test_a_commit_that_does_not_come_and_one_that_is_gone_are_errors(collection: Collection) -> None:
