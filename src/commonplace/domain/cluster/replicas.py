@@ -27,7 +27,7 @@ class WriterStatus:
     waiting: int
     """Number of writes that wait for a push."""
     has_lease: bool
-    """Whether this server is the one to which the others hand their writes."""
+    """Whether this server pushed in the last ten seconds and has the lease. No server has it while nobody writes."""
 
 
 @dataclass(frozen=True, slots=True)

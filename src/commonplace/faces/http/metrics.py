@@ -103,7 +103,7 @@ def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistr
     age = gauge("replica_age_seconds", "Seconds since the remote was last read by this process.")
     problem = gauge("replica_problem", "Whether the last read of the remote failed.")
     waiting = gauge("replica_waiting_writes", "Writes of this process that wait for a push.")
-    lease = gauge("replica_has_lease", "Whether the other servers hand their writes to this one.")
+    lease = gauge("replica_has_lease", "Whether this process has pushed as the server that writes within 10 s.")
     behind = gauge("engine_behind_seconds", "Seconds since the search cluster had the replica's commit; 0 if it has.")
     searches = Counter(
         "commonplace_engine_searches", "Searches by what answered them.", ("collection", "answered_by"),
