@@ -26,7 +26,7 @@ from commonplace.settings import Settings
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.changed_documents import changed_documents
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.clone_repository import common_commit
+from commonplace.store.replica.clone_repository import SHOWN_ID, common_commit
 from commonplace.store.replica.handed_writes import format_results, parse_writes
 from commonplace.store.replica.source import parse_source, path_of
 from commonplace.store.replica.writable import WritableReplicaStore
@@ -44,8 +44,6 @@ WOKEN_PAUSE = 0.25
 """Seconds from the end of a read to the next one that a webhook or a waiting caller triggers."""
 TAGS_PAUSE = 10.0
 """Minimum seconds between two reads of a remote's tags, unless a webhook triggers one."""
-SHOWN_ID = 12
-"""Characters of a commit's id in messages."""
 INDEX_SECONDS = 60.0
 """Timeout in seconds for indexing a few changed documents; queries wait for what takes longer."""
 FIRST_SECONDS = 10.0
@@ -353,7 +351,13 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
         if clone.path in followers:
             raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
         if settings.replica_writes and settings.peer and settings.cluster_secret:
-            clone.lease = WriterLease(clone.repository, settings.node_url or "", settings.peer, clone.source.key)
+            clone.lease = WriterLease(
+                clone.repository,
+                settings.node_url or "",
+                settings.peer,
+                clone.source.key,
+                name=clone.source.name,
+            )
         followers[clone.path] = Follower(
             clone,
             float(settings.replica_poll),

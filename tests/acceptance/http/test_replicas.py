@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -84,6 +85,9 @@ def test_a_forced_push_is_followed_and_the_dropped_commit_is_said_to_be_gone(tmp
         refused = search(server, "kept", dropped)
         assert (refused.status, refused.json["kind"]) == (404, "commit")
         assert found(search(server, "kept", first)) == ["c"]
+        forced = f"the remote was force-pushed from {dropped[:12]} to {kept[:12]}"
+        (line,) = [line for line in server.lines if forced in line]
+        assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} WARNING commonplace\.\S+: team: ", line), line
 
 
 def test_reads_go_on_while_the_remote_is_away_and_newer_commits_arrive_when_it_is_back(tmp_path: Path) -> None:

@@ -35,6 +35,11 @@ Command = Callable[..., int | None]
 """Takes a session and its own arguments; returns an exit code, None for 0."""
 
 
+SERVERS = frozenset({"mcp", "serve", "lsp", "embed-worker"})
+"""Commands that run for long, so that each line of their log begins with its time."""
+LOG_FORMAT = "%(levelname)s %(name)s: %(message)s"
+LOG_TIME = "%Y-%m-%dT%H:%M:%S%z"
+"""Local time with its offset (ISO 8601)."""
 UNPAGED = frozenset(
     {
         "mcp",
@@ -94,7 +99,8 @@ class BoundCommand:
                 settings = load_settings(flags=common.flags())
                 # Of libraries' messages only warnings are logged.
                 least = "ERROR" if settings.log_level == "error" else "WARNING"
-                logging.basicConfig(level=least, format="%(levelname)s %(name)s: %(message)s")
+                form = f"%(asctime)s {LOG_FORMAT}" if self.__name__ in SERVERS else LOG_FORMAT
+                logging.basicConfig(level=least, format=form, datefmt=LOG_TIME)
                 logging.getLogger("commonplace").setLevel(settings.log_level.upper())
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:

@@ -29,7 +29,7 @@ from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
 from commonplace.store.remotes import RemoteTransfer, exchange
-from commonplace.store.replica.clone_repository import BRANCH, REMOTE, make_repository, readable_repository
+from commonplace.store.replica.clone_repository import BRANCH, REMOTE, SHOWN_ID, make_repository, readable_repository
 from commonplace.store.replica.source import ReplicaSource
 from commonplace.store.replica.tags import store_tags
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
@@ -263,6 +263,9 @@ class ReplicaClone:
                 return now
             if tip != now:
                 set_ref(self.repository.common, BRANCH, tip)
+        if now and not self.holds(tip, now):
+            forced = "%s: the remote was force-pushed from %s to %s; pages of the dropped commits are gone"
+            log.warning(forced, self.source.name, now[:SHOWN_ID], tip[:SHOWN_ID])
         return tip
 
     def _advance(self, expected: str, commit: str) -> None:

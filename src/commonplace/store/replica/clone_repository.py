@@ -13,6 +13,8 @@ from commonplace.store.git.repository import GitRepository, guarded
 BRANCH = "refs/heads/replica"
 """The one branch of a clone."""
 REMOTE = "origin"
+SHOWN_ID = 12
+"""Characters of a commit's id in messages."""
 
 
 def readable_repository(path: Path) -> GitRepository:

@@ -31,6 +31,7 @@ from commonplace.domain.errors import (
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.identity import Signature
 from commonplace.store.names import is_object_id
+from commonplace.store.replica.source import host_of
 
 log = logging.getLogger(__name__)
 
@@ -107,8 +108,8 @@ def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteRes
         connection.close()
     if answer.status in {401, 403, 404, 413, 422}:
         if answer.status in {401, 403}:
-            host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
-            log.warning("The server at %s refuses handed over writes. cluster_secret must be the same on both.", host)
+            refusal = "The server at %s refuses handed over writes. cluster_secret must be the same on both."
+            log.warning(refusal, host_of(url))
         return None
     results = _parsed_results(content) if answer.status == http.client.OK else None
     if results is None or len(results) != count:

@@ -80,6 +80,12 @@ def path_of(url: str) -> str:
     return scp["path"] if scp else url
 
 
+def host_of(url: str) -> str:
+    """Host and port of a server's URL, without its credentials, for the log."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+
+
 def _is_path(url: str) -> bool:
     """Whether Git takes an address for a path: it has no colon before its first slash."""
     colon, slash = url.find(":"), url.find("/")

@@ -8,6 +8,7 @@ clock, and takes one over that was not renewed in time.
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import secrets
 import threading
@@ -20,6 +21,10 @@ from commonplace.store.disk.durable import Unsynced
 from commonplace.store.git.commits import commit_message
 from commonplace.store.git.objects import EMPTY_TREE, NewObjects
 from commonplace.store.git.repository import GitRepository
+from commonplace.store.replica.clone_repository import SHOWN_ID
+from commonplace.store.replica.source import host_of
+
+log = logging.getLogger(__name__)
 
 LEASE_REF = "refs/commonplace/writer"
 LEASE_SECONDS = 10.0
@@ -41,6 +46,7 @@ class WriterLease:
             them, so that all servers can have the same settings.
         base: Key of the remote, the same on all servers. It spreads many remotes over the servers.
         clock: Returns seconds from any beginning.
+        name: Name of the remote in the log.
     """
 
     def __init__(
@@ -50,7 +56,10 @@ class WriterLease:
         peers: Collection[str],
         base: str = "",
         clock: Callable[[], float] = time.monotonic,
+        *,
+        name: str = "",
     ) -> None:
+        self._name = name
         self._clock = clock
         self._repository = repository
         self._url = url
@@ -71,8 +80,21 @@ class WriterLease:
         """Take in what a fetch found: the commit of the lease, "" for none."""
         with self._lock:
             if commit != self._commit:
+                before = self._owner
                 self._commit, self._owner, self._since = commit, self._named(commit), self._clock()
+                self._log_change(before)
                 self._failed.pop(self._owner, None)  # it lives
+
+    def _log_change(self, before: str) -> None:
+        """Log that this server has taken the lease over, or has lost it. Renewals are not logged."""
+        if not self._url or before == self._owner:
+            return
+        lease = self._commit[:SHOWN_ID] or "none"
+        if self._owner == self._url:
+            log.info("%s: this server has taken over the lease of writing (lease %s)", self._name, lease)
+        elif before == self._url:
+            other = f"to {host_of(self._owner)}" if self._owner else "because the remote has none any more"
+            log.info("%s: this server has lost the lease of writing %s (lease %s)", self._name, other, lease)
 
     @property
     def owner(self) -> str:

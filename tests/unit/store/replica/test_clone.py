@@ -55,14 +55,16 @@ def test_it_has_no_commit_before_the_first_fetch_and_the_remotes_after_it(work: 
     assert (clone.path / "config").stat().st_mode & 0o077 == 0
 
 
-def test_it_follows_forwards_and_after_a_forced_push(work: GitRepo) -> None:
+def test_it_follows_forwards_and_after_a_forced_push(work: GitRepo, caplog: pytest.LogCaptureFixture) -> None:
     clone = clone_of(work)
     first = clone.fetch()
     second = pushed(work, "# Two\n")
     assert clone.fetch() == second
+    assert caplog.messages == []
     work.git("reset", "--quiet", "--hard", first)
     third = pushed(work, "# Three\n", "--force")
     assert clone.fetch() == third
+    assert f"force-pushed from {second[:12]} to {third[:12]}" in caplog.text
     assert clone.store().read(A) == b"# Three\n"
     assert [clone.holds(third, one) for one in (first, second, third)] == [True, False, True]
     assert clone.has(second)

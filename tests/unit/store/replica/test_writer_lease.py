@@ -122,3 +122,27 @@ def test_a_server_without_a_url_hands_over_and_never_has_the_lease(repo: GitRepo
     lease = lease_of(repo, "", ONE, TWO)
     assert sorted(lease.writers()) == [ONE, TWO]
     assert lease.renewal() is None
+
+
+def test_the_log_has_a_line_when_a_server_takes_the_lease_over_and_when_it_loses_it(
+    repo: GitRepo, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    repository = GitRepository(repo.path / ".git")
+    now = [0.0]
+    one, two = (WriterLease(repository, url, (ONE, TWO), clock=lambda: now[0], name="team") for url in (ONE, TWO))
+    first = renewed(one)
+    now[0] += RENEW_SECONDS
+    two.observe(renewed(one))
+    assert [line.partition(" (")[0] for line in caplog.messages] == [
+        "team: this server has taken over the lease of writing"
+    ]
+    assert first[:12] in caplog.text
+    caplog.clear()
+    second = renewed(two)
+    one.observe(second)
+    one.observe(second)
+    assert caplog.messages == [
+        f"team: this server has taken over the lease of writing (lease {second[:12]})",
+        f"team: this server has lost the lease of writing to two:8090 (lease {second[:12]})",
+    ]
