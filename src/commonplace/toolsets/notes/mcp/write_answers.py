@@ -8,6 +8,8 @@ from functools import partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
 from commonplace.faces.redirected_links import moved_link_lines, named_pages, not_rewritten_lines, redirect_lines
@@ -15,7 +17,10 @@ from commonplace.services import links
 from commonplace.services.collections import Collection
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
+from commonplace.toolsets.notes.mcp.text_output import tokens_of
+from commonplace.toolsets.notes.service.made_calls import CallMadeError
 from commonplace.toolsets.notes.service.page_lookup import shown_path
+from commonplace.toolsets.notes.service.repeats import WriteAnswer
 from commonplace.toolsets.notes.service.steps import DeleteStep, MoveStep, StepResult, WriteStep
 
 MAX_COMPARED_LINES = 250_000
@@ -47,6 +52,23 @@ def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: Move
         lines.append(f"Links that lead nowhere would lead here in {amount(len(gained), 'page')}{_named(gained)}")
     lines += not_rewritten_lines([name(one) for one in plan.not_rewritten], would=True)
     return [*lines, "Nothing was changed."]
+
+
+def made_elsewhere(call: Call, made: CallMadeError) -> WriteAnswer:
+    """The answer of a call that another server of the remote has made: the pages of its commit as they were there."""
+    collection, commit = made.collection, made.commit
+    left: dict[Address, str] = {}
+    for address in commit.addresses:
+        try:
+            left[address] = revision_of(collection.store.history.read(address, commit.id))
+        except NotFoundError:
+            left[address] = ""
+    lines = ["Made by an earlier call with this request_id; nothing was written now"]
+    for address, revision in left.items():
+        path = shown_path(call.services.collections, collection, address)
+        lines.append(f"Wrote {path} rev {revision[:12]}" if revision else f"Removed {path}")
+    text = "\n".join([*lines, f"commit {commit.id[:12]}"])
+    return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left)
 
 
 def foreign_links_lost(call: Call, collection: Collection, deleted: Sequence[tuple[Address, Address]]) -> list[str]:

@@ -25,8 +25,9 @@ from commonplace.toolsets.notes.mcp.parameters import (
     WriteArguments,
 )
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
-from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, preview_lines, result_lines
+from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange
+from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     PagePath,
@@ -100,10 +101,21 @@ def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], 
         arguments=arguments.model_dump(mode="json", exclude_unset=True),
         request_id=arguments.request_id,
     )
-    return _REPEATS.once(told, lambda: _made(call, arguments.message, steps()))
+    return _REPEATS.once(told, lambda: _made_once(call, arguments.message, steps, told.mark))
 
 
-def _made(call: Call, message: str, made: Sequence[Made]) -> WriteAnswer:
+def _made_once(call: Call, message: str, steps: Callable[[], list[Made]], mark: str) -> WriteAnswer:
+    """Run the steps, unless another server of the remote has run them. A page may be gone since, so look first."""
+    try:
+        if mark:
+            for collection in call.services.collections:
+                require_unmade(collection, mark)
+        return _made(call, message, steps(), mark)
+    except CallMadeError as error:
+        return made_elsewhere(call, error)
+
+
+def _made(call: Call, message: str, made: Sequence[Made], mark: str) -> WriteAnswer:
     """Run the steps; what they did, one line each."""
     collection = made[0][0]
     if any(one.name != collection.name for one, _ in made):
@@ -112,7 +124,7 @@ def _made(call: Call, message: str, made: Sequence[Made]) -> WriteAnswer:
         )
     lost = foreign_links_lost(call, collection, _deleted(made))
     request = WriteRequest(message=message, session=call.session, unseen="refuse")
-    receipt = run_steps(collection, [step for _, step in made], request)
+    receipt = run_steps(collection, [step for _, step in made], request, mark)
     lines = [*result_lines(call, collection, receipt.results), *lost]
     if receipt.commit:
         lines.append(f"commit {receipt.commit[:12]}")

@@ -26,6 +26,8 @@ TURNS = 32
 """Locks by which equal calls wait for each other."""
 REPEAT_SECONDS = 900.0
 """Seconds for which an answer is kept."""
+MARK_DIGITS = 32
+"""Digits of `WriteCall.mark`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,13 @@ class WriteCall:
         if self.request_id:
             return _digest([list(self.bases), self.client, "id", self.request_id])
         return _digest([list(self.bases), self.client, "text", self.content])
+
+    @property
+    def mark(self) -> str:
+        """What names the call at every server of a remote: 32 hex digits; "" without a request id."""
+        if not self.request_id:
+            return ""
+        return _digest([self.client, "id", self.request_id, self.content])[:MARK_DIGITS]
 
     @property
     def content(self) -> str:

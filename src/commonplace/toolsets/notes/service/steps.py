@@ -27,6 +27,7 @@ from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, no
 from commonplace.services.writes.requests import WriteRequest
 from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
+from commonplace.toolsets.notes.service.made_calls import require_unmade, with_call
 
 MOVE_FIRST = "Move first, and once, then write or edit under the new path."
 """Hint for a step that moves a page which an earlier step writes."""
@@ -117,21 +118,32 @@ class StepsReceipt:
     retained: dict[Address, RetainedCopy] = field(default_factory=dict[Address, RetainedCopy])
 
 
-def run_steps(collection: Collection, steps: Sequence[Step], request: WriteRequest) -> StepsReceipt:
+def run_steps(collection: Collection, steps: Sequence[Step], request: WriteRequest, mark: str = "") -> StepsReceipt:
     """Make all the steps, or none of them.
 
     A whole replacement of a page or of its body, or a deletion, needs its revision, passed or shown to the session.
 
+    Args:
+        collection: Where the pages are.
+        steps: The steps.
+        request: The writer's request.
+        mark: What names the call at other servers of the remote (`WriteCall.mark`); "" for a call without a name.
+
     Raises:
+        CallMadeError: another server has made the call.
         KnowledgeError: a step cannot be made; the message names its number if there are several. Nothing was changed.
     """
-    return on_latest(collection, lambda: _made(collection, steps, request))
+    return on_latest(collection, lambda: _made(collection, steps, request, mark))
 
 
-def _made(collection: Collection, steps: Sequence[Step], request: WriteRequest) -> StepsReceipt:
+def _made(collection: Collection, steps: Sequence[Step], request: WriteRequest, mark: str) -> StepsReceipt:
     results: list[StepResult] = []
     message = request.message or default_message(steps)
+    if mark and collection.replica is not None:
+        message = with_call(message, mark)
     with collection.store.transaction(message, request.author) as transaction:
+        if mark:  # what the draft is made on is known now
+            require_unmade(collection, mark)
         run = _Run(collection, transaction, request)
         for number, step in enumerate(steps, 1):
             try:

@@ -1,0 +1,70 @@
+"""Writes that another server of the same remote has made: their commits name the calls, so that none is made twice.
+
+The name is a digest of the caller, the request id and the arguments. Only who knows all three can compute it.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+from commonplace.domain.changes import Commit
+from commonplace.domain.cluster.written_commits import record_written
+from commonplace.services.collections import Collection
+from commonplace.toolsets.notes.service.repeats import MAX_REPEATS, REPEAT_SECONDS
+
+TRAILER = "Commonplace-Request"
+"""Key of the line in a commit's message that names the call."""
+_BATCH = 32
+"""Commits that are read together."""
+_TRAILERS = re.compile(r"\n\n(?:[A-Za-z0-9-]+: .*\n?)+\Z")
+
+
+class CallMadeError(Exception):
+    """The call was made before: the branch has its commit."""
+
+    def __init__(self, collection: Collection, commit: Commit) -> None:
+        super().__init__(commit.id)
+        self.collection = collection
+        self.commit = commit
+
+
+def with_call(message: str, mark: str) -> str:
+    """A commit's message that names a call."""
+    text = message.rstrip()
+    return f"{text}{chr(10) if _TRAILERS.search(text) else chr(10) * 2}{TRAILER}: {mark}"
+
+
+def require_unmade(collection: Collection, mark: str) -> None:
+    """Check that the branch of a replica has no commit of a call.
+
+    Looks at the commits of the last `REPEAT_SECONDS`, by their own times, and at `MAX_REPEATS` at most.
+
+    Args:
+        collection: The collection. One that follows no remote is not looked at.
+        mark: What names the call, as `WriteCall.mark`.
+
+    Raises:
+        CallMadeError: it has one.
+    """
+    if collection.replica is None:
+        return
+    line = f"{TRAILER}: {mark}"
+    head = collection.store.history.head()
+    for commit in _latest(collection):
+        if line in commit.message.splitlines():
+            record_written(collection.store.identity, head)  # the answer contains the commit
+            raise CallMadeError(collection, commit)
+
+
+def _latest(collection: Collection) -> Iterator[Commit]:
+    oldest = time.time() - REPEAT_SECONDS
+    for offset in range(0, MAX_REPEATS, _BATCH):
+        found = collection.store.history.log(None, limit=_BATCH, offset=offset)
+        for commit in found:
+            if commit.when < oldest:
+                return
+            yield commit
+        if len(found) < _BATCH:
+            return
