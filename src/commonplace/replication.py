@@ -19,7 +19,7 @@ from subprocess import Popen
 from urllib.parse import urlsplit
 
 from commonplace.domain.cluster.replicas import ReplicaStatus
-from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
+from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Index, Store
 from commonplace.services.cluster.tailer import Tailer
 from commonplace.settings import Settings
@@ -391,5 +391,7 @@ def _repository_path(url: str) -> str:
 
 
 def _reason(error: KnowledgeError | OSError) -> str:
-    """The reason of a failure, without paths of this machine."""
+    """The reason of a failure, without paths of this machine; of the disk's also what to do."""
+    if isinstance(error, StorageError):
+        return error.advice
     return str(error) if isinstance(error, KnowledgeError) else error.strerror or type(error).__name__

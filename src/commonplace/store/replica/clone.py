@@ -17,19 +17,27 @@ from subprocess import Popen
 
 from pygit2.enums import SortMode
 
-from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
-from commonplace.store.disk.file_swap import storage_errors
+from commonplace.domain.errors import GitError, KnowledgeError, StorageError, UnavailableError
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of
 from commonplace.store.folder.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.layout import UntrustedRepositoryError
-from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
 from commonplace.store.remotes import RemoteTransfer, exchange
-from commonplace.store.replica.clone_repository import BRANCH, REMOTE, SHOWN_ID, make_repository, readable_repository
+from commonplace.store.replica.clone_repository import (
+    BRANCH,
+    REMOTE,
+    SHOWN_ID,
+    cache_error,
+    cache_errors,
+    disk_problem,
+    make_repository,
+    readable_repository,
+    set_branch,
+)
 from commonplace.store.replica.source import ReplicaSource
 from commonplace.store.replica.tags import store_tags
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
@@ -92,12 +100,12 @@ class ReplicaClone:
         return os.path.exists(self.path / "HEAD")
 
     def _make_folder(self) -> None:
-        with storage_errors(f"the folder of a replica, {self.path.parent}"):
+        with cache_errors(self.source.name):
             self.path.mkdir(parents=True, exist_ok=True)
 
     def _make(self) -> None:
         """Create the repository if it is not there. Needs the lock."""
-        with storage_errors(f"the folder of a replica, {self.path.parent}"):
+        with cache_errors(self.source.name):
             if not self._is_made:
                 make_repository(self.path, self.source.url)
 
@@ -113,7 +121,7 @@ class ReplicaClone:
             with suppress(GitError):  # another process may have made it anew meanwhile
                 return readable_repository(self.path)
             log.warning("%s: the clone is damaged and is made anew: %s", self.source.name, problem)
-            with storage_errors(f"the folder of a replica, {self.path.parent}"):
+            with cache_errors(self.source.name):
                 (self.path / "HEAD").unlink(missing_ok=True)
             self._make()
         return GitRepository(self.path)
@@ -160,6 +168,8 @@ class ReplicaClone:
                     if not known and not self.source.branch:
                         return ""
                     raise self._without_branch()
+                if problem := disk_problem(outcome.errors):
+                    raise cache_error(self.source.name, problem)
                 raise self._unreachable(outcome.reason)
             self.repository.commit(tip)  # raises unless the clone received it
             if listing is not None:
@@ -189,7 +199,10 @@ class ReplicaClone:
         pushed = outcome.is_pushed(self._target)
         if pushed:
             self._lost = 0
-            self._advance(expected, commit)
+            try:
+                self._advance(expected, commit)
+            except (StorageError, UnavailableError) as error:  # the remote has it: the next fetch moves the branch
+                log.warning("%s: %s", self.source.name, error)
             return True
         if pushed is not None:
             return self._moved(expected, outcome)
@@ -212,7 +225,7 @@ class ReplicaClone:
             now = self.tip()
             if not now or not self.holds(commit, now):
                 return ""
-            set_ref(self.repository.common, BRANCH, commit)
+            set_branch(self.repository, commit, self.source.name)
         return commit
 
     def holds(self, tip: str, commit: str) -> bool:
@@ -262,7 +275,7 @@ class ReplicaClone:
             if now != known and self.repository.holds(now, tip):
                 return now
             if tip != now:
-                set_ref(self.repository.common, BRANCH, tip)
+                set_branch(self.repository, tip, self.source.name)
         if now and not self.holds(tip, now):
             forced = "%s: the remote was force-pushed from %s to %s; pages of the dropped commits are gone"
             log.warning(forced, self.source.name, now[:SHOWN_ID], tip[:SHOWN_ID])
@@ -273,7 +286,7 @@ class ReplicaClone:
         with self._moving.held():
             now = self.tip()
             if now == expected or not self.repository.holds(now, commit):
-                set_ref(self.repository.common, BRANCH, commit)
+                set_branch(self.repository, commit, self.source.name)
 
     def _moved(self, expected: str, outcome: GitResult) -> bool:
         """False if the remote's branch is no longer where a push expected it.

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 import shutil
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from commonplace.domain.errors import GitError
+from commonplace.domain.errors import GitError, StorageError
+from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 
 BRANCH = "refs/heads/replica"
 """The one branch of a clone."""
 REMOTE = "origin"
+_DISK_PROBLEMS = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 SHOWN_ID = 12
 """Characters of a commit's id in messages."""
 
@@ -30,6 +35,49 @@ def readable_repository(path: Path) -> GitRepository:
     if tip := repository.tip(BRANCH):
         repository.content(repository.tree_of(tip))
     return repository
+
+
+@contextmanager
+def cache_errors(name: str) -> Generator[None]:
+    """Convert an OSError of the block, in which nothing is changed, to the error of `cache_error`."""
+    try:
+        yield
+    except OSError as error:
+        raise cache_error(name, error.strerror or type(error).__name__) from error
+
+
+def cache_error(name: str, reason: str) -> StorageError:
+    """The error for callers if the clone of a remote cannot be written: not their call is wrong, but the cache.
+
+    Args:
+        name: Name of the remote.
+        reason: What the system says.
+    """
+    return StorageError(
+        f"This server's clone of {name} cannot be written: {reason}. Nothing was changed.",
+        kind="collection",
+        hint="Free space in the server's cache_dir, make it writable, or set another one. The call itself is valid.",
+    )
+
+
+def disk_problem(output: str) -> str:
+    """What a program's output says of this machine's disk; "" if nothing. What the remote says does not count."""
+    own = [line for line in output.splitlines() if not line.startswith("remote:")]
+    return next((problem for problem in _DISK_PROBLEMS if any(problem in line for line in own)), "")
+
+
+def set_branch(repository: GitRepository, commit: str, name: str) -> None:
+    """Move the clone's branch to a commit.
+
+    Raises:
+        StorageError: the clone cannot be written.
+        UnavailableError: another program holds the branch's lock.
+    """
+    try:
+        set_ref(repository.common, BRANCH, commit)
+    except StorageError as error:
+        reason = error.__cause__.strerror if isinstance(error.__cause__, OSError) else ""
+        raise cache_error(name, reason or "the disk refused it") from error
 
 
 def common_commit(repository: GitRepository, commit: str) -> str:

@@ -26,12 +26,13 @@ from pygit2.enums import SortMode
 
 from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
-from commonplace.store.disk.file_swap import changed_meanwhile, storage_error
+from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.objects import EMPTY_TREE, MODE_FILE, NewObjects, TreeEntry, changed_tree
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees.tree_cache import TreeCache
 from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
+from commonplace.store.replica.clone_repository import cache_error
 
 MAX_PUSHES = 40
 """Maximum number of pushes for one batch, if other writers keep moving the remote's branch."""
@@ -243,7 +244,7 @@ class PushQueue:
         except KnowledgeError as error:
             self._reject_all(error)
         except OSError as error:
-            self._reject_all(storage_error(error, "the write"))
+            self._reject_all(cache_error(self.clone.source.name, error.strerror or type(error).__name__))
         except BaseException as error:
             self._reject_all(unknown_outcome(self.clone.source.name, type(error).__name__))
             raise

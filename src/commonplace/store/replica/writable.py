@@ -12,10 +12,11 @@ from commonplace.domain.cluster.replicas import WriterStatus
 from commonplace.domain.cluster.written_commits import record_written
 from commonplace.domain.errors import ConflictError, KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
-from commonplace.store.disk.file_swap import changed_meanwhile, storage_errors
+from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
+from commonplace.store.replica.clone_repository import cache_errors
 from commonplace.store.replica.draft import TreeDraft
 from commonplace.store.replica.handed_writes import (
     MAX_WRITES,
@@ -45,6 +46,7 @@ class WritableReplicaStore(BareStore):
     ) -> None:
         super().__init__(clone.repository, clone.key, "")
         self._repository = clone.repository
+        self._name = clone.source.name
         self._base = clone.source.key
         self._secret = secret
         self._lease = clone.lease
@@ -68,7 +70,7 @@ class WritableReplicaStore(BareStore):
                 hint="Reading goes on. Try again when the remote answers.",
                 retry_after=1,
             )
-        with storage_errors("the write"), self._queue.drafting() as commit:
+        with cache_errors(self._name), self._queue.drafting() as commit:
             draft = TreeDraft(self._repository, commit, self._hidden)
             yield draft
             changes = draft.changes()
@@ -125,7 +127,7 @@ class WritableReplicaStore(BareStore):
 
     def _made(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
         try:
-            with storage_errors("the write"), self._queue.drafting() as commit:
+            with cache_errors(self._name), self._queue.drafting() as commit:
                 draft = TreeDraft(self._repository, commit, self._hidden)
                 for path, content in write.contents.items():
                     address = parse_address(path)
