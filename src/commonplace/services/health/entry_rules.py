@@ -37,11 +37,12 @@ class EntryFinding(NamedTuple):
 
 
 def is_entry(schema: Schema, record: Record) -> bool:
-    """Whether a document is an entry of a typed base: its base has a `kb.yaml`, or it has a type or an id itself.
+    """Whether a document is an entry of a typed base: its base has a `kb.yaml`, or it states a `type` or an `id`.
 
-    The name of any other page is its title, and rules for entries count one step less in it.
+    A `category` makes no entry: wikis and sites group pages by it. The name of any other page is its title, and rules
+    for entries count one step less in it.
     """
-    return schema.values is not None or bool(record.type) or "id" in record.frontmatter
+    return schema.values is not None or bool(record.frontmatter.get("type")) or "id" in record.frontmatter
 
 
 def graded(severity: Severity, *, entry: bool) -> Severity:
@@ -81,7 +82,7 @@ def _has_no_heading(collection: Collection, record: Record) -> bool:
 
 
 def _dates(record: Record, *, entry: bool) -> Iterator[EntryFinding]:
-    if record.type == "event" and not record.frontmatter.get("date"):
+    if entry and record.type == "event" and not record.frontmatter.get("date"):
         yield EntryFinding("event_missing_date", Severity.ERROR, "An event needs a date.", "date")
     for name in DATE_FIELDS:
         value = record.frontmatter.get(name)

@@ -65,3 +65,10 @@ def test_what_the_base_and_the_type_ask_both_is_said_once(tmp_path: Path) -> Non
     schema = f"name: base\nevaluation_rubric: {asked}\ntypes: {{note: {{evaluation_rubric: {asked}}}}}\n"
     found = found_in(tmp_path, "---\ntitle: A\n---\nText.\n", schema)
     assert len([rule for rule, _ in found if rule == "rubric_violation"]) <= 1
+
+
+def test_a_category_makes_no_entry_and_an_event_of_a_wiki_needs_no_date(tmp_path: Path) -> None:
+    text = "---\ncategory: event\n---\nText.\n"
+    assert found_in(tmp_path / "wiki", text, None) == []
+    assert ("event_missing_date", "error") in found_in(tmp_path / "typed", text)
+    assert ("event_missing_date", "error") in found_in(tmp_path / "plain", "---\ntype: event\n---\n# E\n\nT.\n", None)
