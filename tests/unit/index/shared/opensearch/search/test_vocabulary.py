@@ -32,7 +32,7 @@ class Index:
         return {"term_vectors": {"body": {"terms": terms, "field_statistics": {"doc_count": 100}}}}
 
     def _listed(self, pattern: str) -> list[str]:
-        return sorted(word for word in self.frequencies if word.startswith(pattern.removesuffix(".*")))
+        return sorted(word for word in self.frequencies if word.startswith(pattern.removesuffix(".{0,}")))
 
 
 def expand(vocabulary: Vocabulary, index: Index, text: str) -> ExpandedQuery:
