@@ -20,17 +20,17 @@ class RequestTimeoutError(UnavailableError):
 
 
 async def buffered_body(receive: Receive, limit: int, declared: str) -> bytes:
-    """The body of a request.
+    """Read the whole body of a request.
 
     Args:
-        receive: Of the ASGI request.
-        limit: Bytes.
-        declared: `Content-Length`, or "".
+        receive: ASGI `receive` of the request.
+        limit: Maximum size in bytes.
+        declared: Value of `Content-Length`; "" if absent.
 
     Raises:
-        TooLargeError: it is, or says that it is, over the limit.
-        RequestTimeoutError: it takes too long.
-        ClientDisconnectError: the client went away.
+        TooLargeError: the declared or actual size is over the limit.
+        RequestTimeoutError: the body did not arrive within `BODY_TIMEOUT`.
+        ClientDisconnectError: the client disconnected.
     """
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > limit:
         raise _too_large(limit)
