@@ -1,4 +1,4 @@
-"""Code actions: create the page that a link wants, or correct the link to the nearest name."""
+"""Code actions: create the target page of a broken link, or correct the link to the nearest name."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _written(page: EditorPage, link: Link, address: Address, name: str) -> str:
 
 
 def _wanted(page: EditorPage, link: Link) -> Address | None:
-    """The address of the page that a broken link wants."""
+    """The address of the page that a broken link names; None if it is not a valid address."""
     target = link.target.removesuffix(".html").strip()
     if link.kind in _MARKDOWN_KINDS and not target.startswith("/"):
         target = joined(page.address.folder, target) or ""
