@@ -59,7 +59,7 @@ class Application:
         NotFoundError: a folder does not exist.
         StorageError: kind "folder": a folder cannot be accessed.
         ConfigError: commits are requested without a Git repository; the manifest is invalid; or settings of the search
-        cluster are invalid.
+            cluster are invalid.
     """
 
     def __init__(

@@ -63,7 +63,7 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
     for number in (
         signal.SIGTERM,
         signal.SIGINT,
-    ):  # until the transport has its own
+    ):  # the transport installs its own handlers later
         signal.signal(number, _end)
     from commonplace.toolsets.pages.spaces import SpaceApplication
 

@@ -26,7 +26,7 @@ def serve_editor(settings: Settings) -> None:
         NotFoundError: a named folder does not exist.
     """
     try:
-        from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - from an extra
+        from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - installed by an extra
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The language server needs the package {error.name}, which is not installed.",

@@ -33,8 +33,8 @@ async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
     Args:
         function: The function to call.
         reads: Whether the call changes nothing. A cancelled reader is abandoned: its slot is released at once, and its
-        thread ends at its next progress report. A cancelled writer finishes, unless it reports progress before it has
-        written anything.
+            thread ends at its next progress report. A cancelled writer finishes, unless it reports progress before it
+            has written anything.
     """
     try:
         slots, threads, writers = _LIMITERS.get()

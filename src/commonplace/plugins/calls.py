@@ -42,7 +42,7 @@ class OverdueError(Exception):
         super().__init__("a plugin did not answer in time")
         self.call = call
         self.stopped = stopped
-        """The cancellation, if the client has gone; None for a timeout."""
+        """The cancellation, if the client has disconnected; None for a timeout."""
 
 
 class StartBudget:
@@ -140,7 +140,7 @@ def outcome_of(function: Callable[[], T], outcome: Future[T] | None = None) -> F
 
     Args:
         function: The function.
-        outcome: Receives its result or exception; None for a new future.
+        outcome: Receives the function's result or exception; None for a new future.
 
     Returns:
         The finished future.

@@ -44,7 +44,7 @@ class PluginContext:
 
     def get(self, key: str, default: object = None) -> object:
         """A field by its name, or `default`."""
-        return self[key] if key in self else default  # noqa: SIM401 - this is that `get`
+        return self[key] if key in self else default  # noqa: SIM401 - this is `get` itself
 
     def __contains__(self, key: str) -> bool:
         return key in self.__slots__ or key in self.extra

@@ -52,9 +52,9 @@ class Plugin:
 
     Args:
         name: The plugin's name.
-        made: The object of its entry point.
-        faults: Records its faults.
-        patience: Time that a start waits for its methods.
+        made: The plugin object, created by its entry point.
+        faults: Records the plugin's faults.
+        patience: Remaining time that a start waits for plugins.
     """
 
     def __init__(self, name: str, made: object, faults: Faults, patience: StartBudget) -> None:
@@ -106,7 +106,7 @@ class Plugin:
         Args:
             hook: The method concerned.
             what: The function that was called.
-            error: Its exception.
+            error: The exception of the call.
         """
         gave = f"gave {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
         self.fault(hook, f"{what} {gave}", in_call=True)
@@ -219,7 +219,7 @@ class ResourceChanges:
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Call a listener with the URI of every changed resource; it must not raise."""
+        """Register a listener for changed resources, called with their URIs. The listener must not raise."""
         self._listeners.append(listener)
 
     def notify(self, uri: str) -> None:

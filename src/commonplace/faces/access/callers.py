@@ -46,14 +46,14 @@ def client_address(peer: str, forwarded: str = "") -> str:
     Args:
         peer: Address of the connection's other end.
         forwarded: `X-Forwarded-For` if the server is behind a proxy, else "". Used only if `peer` is a private address;
-        the last part is the one that the proxy appended.
+            the last part is the one that the proxy appended.
     """
     own = _parsed(peer)
     told = _parsed(forwarded.rpartition(",")[2].strip()) if own is not None and own.is_private else None
     address = told or own
     if address is None:
         return peer
-    if address.version == 4:  # noqa: PLR2004 - of the protocol
+    if address.version == 4:  # noqa: PLR2004 - an IP version
         return str(address)
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
 

@@ -92,7 +92,7 @@ class CodeFlow:
 
         Raises:
             UnauthenticatedError: the sign-in did not start in this browser, expired or was refused, or the token is
-            invalid.
+                invalid.
             ForbiddenError: kind "scope": the token has no scope of this server.
             UnavailableError: the provider does not respond.
         """
@@ -114,7 +114,7 @@ class CodeFlow:
         return SignedIn(token, seconds, str(kept.get("target", "/")))
 
     def _exchange_code(self, code: str, secret: str, back: str) -> Mapping[str, object]:
-        import httpx2  # noqa: PLC0415 - only where there is a provider
+        import httpx2  # noqa: PLC0415 - only needed with a provider
 
         given = {
             "grant_type": "authorization_code",

@@ -41,7 +41,7 @@ class TokenVerifier:
             ForbiddenError: kind "scope": the token has no scope of this server.
             UnavailableError: the provider's keys cannot be fetched.
         """
-        import jwt  # noqa: PLC0415 - only where there is a provider
+        import jwt  # noqa: PLC0415 - only needed with a provider
 
         try:
             key = self._keys.get_signing_key_from_jwt(token)
@@ -57,7 +57,7 @@ class TokenVerifier:
                     options={"require": ["exp", "iss", "aud"]},
                 ),
             )
-        except (jwt.PyJWKClientConnectionError, OSError, ValueError) as error:  # the last one: its keys are no JSON
+        except (jwt.PyJWKClientConnectionError, OSError, ValueError) as error:  # ValueError: the key set is not JSON
             raise _no_provider() from error
         except jwt.PyJWTError as error:
             raise _not_valid() from error

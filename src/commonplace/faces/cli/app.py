@@ -218,7 +218,7 @@ def _epilog() -> str:
 
 def parsed_commands(parts: CliDependencies) -> dict[str, object]:
     """All built-in commands as parser objects, for the documentation and for completion."""
-    return dict(getattr(get_command(_app(command_modules(parts.toolset_commands()), parts)), "commands"))  # noqa: B009 - it has no type
+    return dict(getattr(get_command(_app(command_modules(parts.toolset_commands()), parts)), "commands"))  # noqa: B009 - untyped
 
 
 def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:

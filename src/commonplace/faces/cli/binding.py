@@ -112,7 +112,7 @@ class BoundCommand:
         return code or 0
 
 
-def read_plainly(command: Any) -> None:  # noqa: ANN401 - typer's type is its own affair
+def read_plainly(command: Any) -> None:  # noqa: ANN401 - the type is internal to typer
     """Bypass typer's validation for values that are obviously valid.
 
     typer validates every value, given or not, with a library whose import takes a quarter of the time of a short

@@ -71,7 +71,7 @@ def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
     source = page.document.source
     start = source.find(b"#", link.target_span.end or link.span.start, link.span.end)
     end = start + 1 + len(link.fragment.encode())
-    if start < 0 or source[start + 1 : end] != link.fragment.encode():  # written with escapes
+    if start < 0 or source[start + 1 : end] != link.fragment.encode():  # the fragment is escaped in the source
         return
     for name in nearest[:MAX_NEAREST]:
         heading = str(name)

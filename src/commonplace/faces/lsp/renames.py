@@ -58,7 +58,7 @@ def rename(pages: EditorPages, page: EditorPage, position: Position, name: str) 
         pages: The open pages.
         page: The page.
         position: A heading or the fragment of a link (renames the heading), or another part of a link (renames the
-        page).
+            page).
         name: The new heading; or the page's new name in its folder; or the page's new path if it contains a slash.
 
     Raises:

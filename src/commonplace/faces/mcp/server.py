@@ -143,7 +143,7 @@ def _let_ask(server: McpServer, runner: Runner) -> None:
 
     The state that a client carries between rounds is sealed.
     """
-    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity  # noqa: PLC0415 - ciphers are slow
+    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity  # noqa: PLC0415 - slow to import
 
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, runner.levels.set)
     security = RequestStateSecurity(keys=[secret_for("rounds")], bind_principal=_principal)

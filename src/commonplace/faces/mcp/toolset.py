@@ -19,7 +19,7 @@ from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.peers import NULL_CLIENT, Peer
 from commonplace.settings import Tier
 
-if TYPE_CHECKING:  # a server answers its client before it loads them
+if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.addresses import Address
     from commonplace.domain.ports import Progress
     from commonplace.services.services import Services

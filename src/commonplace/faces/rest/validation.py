@@ -54,7 +54,7 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
     """Parse and validate the body.
 
     Raises:
-        MalformedError: it is not a JSON object.
+        MalformedError: the body is not a JSON object.
         InvalidInputError: a key is missing or not valid.
     """
     model = endpoint.body

@@ -246,7 +246,7 @@ async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
     headers |= response.headers
     body, status = response.body, response.status
     request = Headers(scope=scope)
-    if status == 200 and headers["cache-control"].endswith("no-cache"):  # noqa: PLR2004 - of HTTP
+    if status == 200 and headers["cache-control"].endswith("no-cache"):  # noqa: PLR2004 - an HTTP status
         headers["etag"] = f'"{blake2b(body, digest_size=12).hexdigest()}"'
         if headers["etag"] in request.get("if-none-match", ""):
             status, body = 304, b""
@@ -256,7 +256,7 @@ async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
             packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
             body = packer.compress(body) + packer.flush()
             headers["content-encoding"] = "gzip"
-    if status != 304:  # noqa: PLR2004 - of HTTP
+    if status != 304:  # noqa: PLR2004 - an HTTP status
         headers["content-length"] = str(len(body))
     raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": raw})

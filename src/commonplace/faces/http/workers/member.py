@@ -142,7 +142,7 @@ class Member:
         def made() -> asyncio.Protocol:
             protocol = self.make()
             if read:
-                setattr(protocol, "first_bytes", read)  # noqa: B010 - of `AdoptingProtocol`
+                setattr(protocol, "first_bytes", read)  # noqa: B010 - see `AdoptingProtocol`
             return protocol
 
         task = self._loop.create_task(self._served(connection, made))

@@ -107,9 +107,9 @@ class _Splitter:
         self.at += count
 
     def _special(self, line: bytes) -> tuple[Piece | None, int] | None:
-        """A piece that starts at this line and its number of lines; the piece is None for a comment.
+        """The piece that starts at this line, and its number of lines; None for a plain line.
 
-        None for a plain line.
+        The piece is None for a comment.
         """
         if line.strip() == _COMMENT:
             end = self._closing(_COMMENT)

@@ -93,7 +93,7 @@ class Renderer:
     def embedded(self, target: LinkTarget, fragment: str) -> str:
         """An embedded document, or the part that a fragment names, as HTML that is not yet sanitized."""
         url = escape(self.urls.page(target.collection.name, target.address.path, fragment))
-        name = escape(f"{target.title} › {fragment}" if fragment else target.title)  # noqa: RUF001 - as Obsidian has it
+        name = escape(f"{target.title} › {fragment}" if fragment else target.title)  # noqa: RUF001 - as in Obsidian
         title = f'<p class="embed-title"><a class="page-link" href="{url}">{name}</a></p>'
         if len(self.within) > MAX_DEPTH or target.address in self.within or self.budget.embeds <= 0:
             return f'<div class="embed">{title}</div>'
