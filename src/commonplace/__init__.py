@@ -4,20 +4,20 @@ __version__ = "0.1.0"
 
 
 UNSUPPORTED = "commonplace runs on Linux and macOS; on Windows install and run it in WSL.\n"
-"""The message on Windows, where calls that the program is built on do not exist."""
+"""Message on Windows, which lacks system calls that the program needs."""
 
 WORKER_VARIABLE = "_COMMONPLACE_WORKER"
-"""Variable in the environment of a worker process, whose supervisor has told already what both would tell."""
+"""Environment variable of a worker process. Workers do not repeat messages that the supervisor has printed."""
 
 
 def build() -> str:
-    """The version, with the commit in brackets if the program was built from a checkout."""
+    """The version. In a build from a checkout, the commit follows in parentheses."""
     found = _commit()
     return f"{__version__} ({found})" if found else __version__
 
 
 def _commit() -> str:
-    """The commit recorded in the installed package; else that of the checkout with the sources; else ""."""
+    """The commit recorded in the installed package, else that of the source checkout; "" if there is neither."""
     import os  # noqa: PLC0415 - only callers that ask for the version need it
     from pathlib import Path  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
 """Background work of a server: opening folders and keeping their indexes current.
 
-Failures are retried: a folder, a disk or file descriptors may become available, and until then callers would be told
-that the index is being built.
+Failures are retried, because a folder, a disk or file descriptors may become available later. Until then, callers get
+an error that says that the index is being built.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from commonplace.services.collections import Collection
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = (1, 2, 5, 10, 30)
-"""Seconds between attempts; the last one repeats."""
+"""Delays in seconds between attempts; the last one repeats."""
 SWEEP_SECONDS = 5
 """Interval in seconds of the scans of a folder whose file system does not report every change."""
 SWEEP_SHARE = 0.1
@@ -36,7 +36,7 @@ def retry_until(work: Callable[[], None], ending: threading.Event, what: str) ->
     Args:
         work: May raise `KnowledgeError` and `OSError`.
         ending: Set when the work is no longer needed.
-        what: What has failed, for the log.
+        what: Name of the failed work, for the log.
 
     Returns:
         The thread; None if there is nothing to retry.
@@ -73,13 +73,13 @@ def _attempted(work: Callable[[], None], what: str, told: str) -> str:
 def watch_and_sync(collection: Collection, closing: ExitStack, folder: Path, seconds: int | None) -> None:
     """Watch a collection, and start to index the changes since it was last open. Returns at once.
 
-    If the system does not report every change, the folder is also scanned at intervals.
+    If the file system does not report every change, the folder is also scanned at intervals.
 
     Args:
         collection: The collection.
-        closing: Stops the work.
-        folder: Folder of its files.
-        seconds: Interval of the scans; 0 for none, None for that of the file system.
+        closing: Stops the work when it is closed.
+        folder: Folder of the collection's files.
+        seconds: Interval of the scans; 0 for none, None to choose by file system.
     """
     from commonplace.index.process.allocator import tune_allocator
     from commonplace.store.disk.mounts import reports_changes

@@ -42,24 +42,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FIRST_CALL_WAIT_SECONDS = 1.0
-"""Timeout in seconds for the indexes before the modules of later calls are loaded."""
+"""Timeout in seconds for the indexes, before modules for later calls are loaded."""
 FIRST_CALL_SECONDS = 0.1
-"""Seconds in which a call that has waited for the indexes is answered."""
+"""Seconds reserved for answering a call that has waited for the indexes."""
 
 
 class Application:
-    """What one process has open, from start-up to shutdown.
+    """The open collections and services of one process, from start-up to shutdown.
 
     Args:
         folders: The folders to serve, in order.
         settings: The settings.
-        followers: Those of the folders that are replicas, or are served beside the folders, by the folder of the clone.
+        followers: The replicas, by the folder of their clone. They may be among `folders` or served in addition.
 
     Raises:
         NotFoundError: a folder does not exist.
         StorageError: kind "folder": a folder cannot be accessed.
-        ConfigError: commits are requested without a Git repository; the manifest is invalid; or the search cluster's
-            settings are.
+        ConfigError: commits are requested without a Git repository; the manifest is invalid; or settings of the search
+            cluster are invalid.
     """
 
     def __init__(
@@ -73,12 +73,12 @@ class Application:
         self._closed = False
         self._ended = threading.Event()
         self._current = 0
-        """Number of collections that are being watched."""
+        """Number of collections whose watching has started."""
         self._embedding: EmbeddingService | None = None
         self._folders = [_checked_folder(folder, settings) for folder in served_folders(folders, settings)]
         self._folders += [clone for clone in self._followers if clone not in self._folders]
         if self._followers:
-            _ = self._cluster  # a wrong setting ends the start, not the first search
+            _ = self._cluster  # reports invalid settings at the start, not at the first search
         collections = Collections(self._open)
         context = OpenContext(
             settings=settings,
@@ -97,20 +97,20 @@ class Application:
 
     @property
     def follows_remotes(self) -> bool:
-        """Whether a remote is followed."""
+        """Whether the application has replicas."""
         return bool(self._followers)
 
     def start(self) -> None:
         """Open everything, recover interrupted writes, index changes, and watch the folders.
 
-        Returns after the first attempt. A failed one is retried in the background until `close` is called.
+        Returns after the first attempt. If it fails, it is retried in the background until `close` is called.
         """
         retry_until(self._start, self._ended, "the start failed")
 
     def wait_idle(self) -> None:
-        """Wait a second at most for the indexes, and then for the first call that has waited for them, too.
+        """Wait at most a second for the indexes, and then for the first call that has waited for them.
 
-        What is not needed for that call would take the interpreter from it.
+        Imports in the background would compete with that call for the interpreter.
         """
         self.wait_indexed(FIRST_CALL_WAIT_SECONDS)
         self._ended.wait(FIRST_CALL_SECONDS)
@@ -130,31 +130,31 @@ class Application:
             self._embedding.serve(self.wait_idle)
 
     def wait_indexed(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds until every folder was compared with its index. Returns whether it was."""
+        """Wait at most `timeout` seconds for the first sync of all collections. Returns whether all have ended."""
         try:
             self.services.collections.wait_ready(timeout, lambda _done, _total: None)
-        except (KnowledgeError, OSError):  # what a folder cannot be opened for is told by `start`
+        except (KnowledgeError, OSError):  # `start` reports why a folder cannot be opened
             return False
         return True
 
     def fetch(self) -> list[str]:
-        """Read the remotes that are followed, before a single command is answered.
+        """Fetch the remotes of all replicas, before a single command.
 
         Returns:
-            Why remotes could not be read whose earlier state is there, or that are layers.
+            A message for each remote that could not be read, if it has an earlier state or is a layer.
 
         Raises:
-            UnavailableError: a remote that is no layer was never read, and cannot be read now.
+            UnavailableError: a remote that is not a layer was never read before and cannot be read now.
         """
         return [problem for one in self._followers.values() if (problem := one.fetch_once())]
 
     def sync(self, progress: Progress | None = None) -> None:
-        """Bring every index up to date, before a single command is answered."""
+        """Bring all indexes up to date, before a single command."""
         for collection in self.services.collections:
             collection.index.sync(progress)
 
     def close(self) -> None:
-        """Stop watching and release every index, once. A second call returns when the first has finished."""
+        """Stop watching and close all indexes. A second call returns after the first has finished."""
         self._ended.set()
         with self._ending:
             self._closing.close()
@@ -191,7 +191,7 @@ class Application:
             store = follower.store()
         for repair in store.recover():
             log.warning("%s: %s", store.name, repair)
-        # Keys and writes are for names: among several remotes, no push may give one base the name of another.
+        # Keys and writes refer to names. With several remotes, a push must not give one collection another's name.
         declared = "" if follower and len(self.settings.replica_of) > 1 else declared_schema(store).name
         name = unique_name(declared or store.name, opened)
         index = self._index(store)
@@ -225,7 +225,7 @@ class Application:
 
     @cached_property
     def _cluster(self) -> SharedEngine | None:
-        """The search cluster of the replicas; None if none is set. Layers have none."""
+        """The search cluster of the replicas; None if none is set. Layers are searched without a cluster."""
         if not (self.settings.engine_url and self.settings.replica_of):
             return None
         from commonplace.shared_engine import SharedEngine
@@ -235,7 +235,7 @@ class Application:
         return cluster
 
     def _open_late_folder(self, folder: Path) -> Collection:
-        """Open, index and watch a folder that did not exist at the start, or a clone that was not followed."""
+        """Open, index and watch a folder that did not exist at the start, or a clone without a follower."""
         late = self._collection(folder, self.services.collections.members, self._extensions())
         self._closing.callback(late.index.close)
         late.index.sync()
@@ -271,7 +271,7 @@ class Application:
             ) from error
 
     def _cache_dir(self) -> Path:
-        """Folder of the indexes. Where further files are read, there are further indexes."""
+        """Folder of the indexes. With the setting `also_read`, a separate folder is used."""
         from commonplace.domain.addresses import read_also
 
         folder, also = self.settings.cache_dir, self.settings.also_read
@@ -292,24 +292,24 @@ class Application:
 
     @cached_property
     def plugins(self) -> Plugins:
-        """The plugins of this process, loaded once."""
+        """The plugins of this process, loaded on first use."""
         from commonplace.plugins.loader import installed_plugins
 
         return installed_plugins()
 
 
 def share_updates(others: OtherProcesses) -> None:
-    """Let the indexes of this process wait for the updates of other processes that serve the same folders."""
+    """Let the indexes of this process wait for index updates of other processes that serve the same folders."""
     from commonplace.index.process import queue
 
     queue.share_updates(others)
 
 
 def open_application(folders: Sequence[Path], settings: Settings) -> Application:
-    """What the settings name: the replicas of `replica_of`, else the folders and remote layers. Reads no remote.
+    """Open the replicas of `replica_of`, else the folders and remote layers. Makes no network call.
 
     Raises:
-        KnowledgeError: as `Application` and `replication.open_followers`.
+        KnowledgeError: same as `Application` and `replication.open_followers`.
     """
     remotes = followed_remotes(settings)
     if not remotes:
@@ -353,7 +353,7 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
     Args:
         settings: Settings with the model's folder.
         source: The published weights as a file; None to download them.
-        anew: Whether to install it in any case.
+        anew: Whether to install it even if it is installed and undamaged.
         say: Called with a line of text for each step.
 
     Raises:

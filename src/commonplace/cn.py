@@ -63,7 +63,7 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
     for number in (
         signal.SIGTERM,
         signal.SIGINT,
-    ):  # until the transport has its own
+    ):  # the transport installs its own handlers later
         signal.signal(number, _end)
     from commonplace.toolsets.pages.spaces import SpaceApplication
 
@@ -87,10 +87,10 @@ def _serve_to_the_end(settings: Settings, say: MessageSink) -> None:
 
 
 def serve_stdio_space(settings: Settings) -> None:
-    """Serve a space over MCP on standard input and output as `commonplace mcp` does: without a word of the start.
+    """Serve a space over MCP on standard input and output like `commonplace mcp`, without messages about the start.
 
     Raises:
-        KnowledgeError: a step of the start failed; the next ones are not tried.
+        KnowledgeError: a step of the start failed; the following ones are not run.
     """
     serve_space(settings, lambda _: None)
 
@@ -111,7 +111,7 @@ def _serve(place: SpaceApplication, settings: Settings, say: MessageSink) -> Non
 
 
 def _await_index(place: SpaceApplication, say: MessageSink) -> None:
-    """Report the number of indexed pages; if indexing takes long, later, so that the client is answered meanwhile."""
+    """Report the number of indexed pages. If indexing takes long, report in a thread, so that clients can be served."""
     from commonplace.domain.errors import IndexingError, KnowledgeError
 
     def report(seconds: float) -> None:

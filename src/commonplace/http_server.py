@@ -62,19 +62,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 READ_TOOL = ("kb", "kb_get")
-"""The toolset and the tool by which an agent reads one document."""
+"""Toolset and tool with which agents read one document."""
 
 
 def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None = None) -> None:
-    """Serve until a signal ends the process.
+    """Serve over HTTP until a signal ends the process.
 
     Args:
         settings: The settings.
         options: The options of the command.
-        given: What this process was started with as one of several workers; None if it serves alone.
+        given: Start parameters if this process is one of several workers; None if it is the only process.
 
     Raises:
-        ConfigError: the address is not available, or others can reach it without a key.
+        ConfigError: the address is not available, or other machines could reach it without a key.
     """
     if given is not None:
         share_secret(given.secret)
@@ -210,7 +210,7 @@ def _parts(
 
 
 def _of_replicas(application: Application, parts: list[MountedApp]) -> list[MountedApp]:
-    """The parts of a server of replicas: each waits for commits and names them; routes for webhooks and servers."""
+    """Extend the parts for replicas: each waits for requested commits; routes for webhooks and forwarded writes."""
     if not application.follows_remotes:
         return parts
     settings, services = application.settings, application.services
@@ -222,7 +222,7 @@ def _of_replicas(application: Application, parts: list[MountedApp]) -> list[Moun
 
 
 def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins]) -> WebPages:
-    """The pages, which show what a client of MCP is given for a document."""
+    """The web pages, with a function that returns the text of a document for MCP clients."""
 
     def agent_text(seen: Services, found: FoundDocument, tokens: int, question: str) -> str:
         arguments: JsonObject = {
@@ -241,7 +241,7 @@ def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins])
 
 
 def _sign_in(settings: Settings) -> SignIn:
-    """How people sign in: by a key, and at the identity provider if this server is a client of it."""
+    """The ways to sign in: by key, and at the identity provider if this server is registered there as a client."""
     if not (settings.oauth_issuer and settings.oauth_client_id):
         return SignIn()
     verifier = TokenVerifier(settings.oauth_issuer, _audience(settings))

@@ -1,4 +1,4 @@
-"""The language server's process: opens the editor's folders and serves it on standard input and output."""
+"""The process of the language server: opens folders and serves one editor over standard input and output."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def serve_editor(settings: Settings) -> None:
     """Serve an editor until it disconnects.
 
     Args:
-        settings: Settings with the folders to serve; if none is named, those that the editor has open.
+        settings: Settings with the folders to serve. If none is named, the folders that the editor has open are served.
 
     Raises:
-        ConfigError: the package of the protocol is not installed.
+        ConfigError: the library of the protocol is not installed.
         NotFoundError: a named folder does not exist.
     """
     try:
-        from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - from an extra
+        from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - installed by an extra
     except ModuleNotFoundError as error:
         raise ConfigError(
             f"The language server needs the package {error.name}, which is not installed.",
@@ -36,7 +36,7 @@ def serve_editor(settings: Settings) -> None:
     if settings.names_folders:
         require_folders(settings.kb)
     server = language_server(lambda folders: _Folders(settings, folders), build())
-    # pygls closes both streams at the end; this process's own ones stay open.
+    # pygls closes its streams at the end, so it gets duplicates of this process's descriptors.
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         try:
             server.start_io(requests, answers)
@@ -49,7 +49,7 @@ class _Folders:
 
     def __init__(self, settings: Settings, folders: Sequence[Path]) -> None:
         self.roots = settings.kb if settings.names_folders or not folders else tuple(folders)
-        # The editor's requests search by words alone, and what it writes is its own.
+        # The editor needs no semantic search, and the server makes no writes.
         self._application = Application(self.roots, replace(settings, kb=self.roots, embed=False, commit="manual"))
         self._application.start()
 

@@ -1,4 +1,4 @@
-"""The program: arguments become settings, settings open the folders, and one face serves them."""
+"""The program: parses arguments and settings, opens the folders, and starts one face."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(UNSUPPORTED)
         return 2
     if list(arguments) == ["--version"]:
-        # Needs no further imports, so that scripts can call it often.
+        # Handled without further imports, so that scripts can call it often.
         sys.stdout.write(f"commonplace {build()}\n")
         return 0
     if list(arguments[:1]) == ["__complete"]:
@@ -94,7 +94,7 @@ def _commands() -> Mapping[str, AddedCommand]:
 
 
 def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
-    """Faults of the installed plugins, after loading everything that a server would load from them."""
+    """Faults of the installed plugins, after loading everything that a server would load."""
     from commonplace.plugins.loader import installed_plugins
     from commonplace.plugins.service_extensions import faults_of
     from commonplace.registration import load_toolset, registered
@@ -115,7 +115,7 @@ def _serve(settings: Settings) -> None:
 
 
 def _embed_for_cluster(settings: Settings, names: Sequence[str], once: bool, tell: Callable[[str], None]) -> int:
-    """Embed what lacks vectors in the search cluster; see `shared_engine.run_worker`."""
+    """Embed documents without vectors in the search cluster; see `shared_engine.run_worker`."""
     from commonplace.bootstrap import open_embedding
     from commonplace.shared_engine import run_worker
 
@@ -156,7 +156,7 @@ def _serve_until_gone(settings: Settings) -> None:
 
 
 def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) -> None:
-    """Serve folders over HTTP until a signal ends the process, by this process or by several that it starts."""
+    """Serve folders over HTTP until a signal ends the process. Starts worker processes if there are to be several."""
     from commonplace.faces.http.workers.inherited import inherited
 
     given = inherited(os.environ)

@@ -1,7 +1,7 @@
-"""How a toolset is made known to the program: one value for each, found by name.
+"""Registrations of toolsets: one value for each toolset, with everything that the program needs from it.
 
-A registration says what `bootstrap`, the servers and the command line ask of a toolset. It is loaded at the start of
-every process, so it loads nothing itself: what is heavy stands as "module:attribute", or is imported in a function.
+Every process imports all registrations at its start. They therefore import nothing heavy: such parts are named as
+"module:attribute" or imported in a function.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.domain.errors import ConfigError
 
-if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
+if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from pathlib import Path
 
     from commonplace.faces.mcp.toolset import Toolset
@@ -34,17 +34,17 @@ TOOLSETS = {
     "projects": "commonplace.toolsets.projects.registration:PROJECTS",
     "wiki": "commonplace.toolsets.wiki.registration:WIKI",
 }
-"""Where the registration of each toolset stands."""
+"""Location of each toolset's registration, as "module:attribute"."""
 DEFAULT_TOOLSET = "notes"
-"""The default toolset, unless the settings or the folder determine another."""
+"""Name of the default toolset, unless settings or folders determine another."""
 
 
 class LoadedPlugins(Protocol):
-    """The plugins of this process, as far as a registration looks at them."""
+    """The plugins of this process, reduced to what registrations use."""
 
     @property
     def loaded(self) -> Sequence[object]:
-        """Each of them."""
+        """All loaded plugins."""
         ...
 
 
@@ -54,19 +54,22 @@ class OpenContext:
 
     settings: Settings
     named: Sequence[Path]
-    """The folders that the process was asked to serve."""
+    """The folders that the command or the settings name."""
     folders: Sequence[Path]
-    """The served folders, resolved; the collections are in the same order."""
+    """The served folders with links resolved, in the order of the collections."""
     collections: Collections
     open_collection: Callable[[Path], Collection]
-    """Opens, indexes and watches one more folder, or follows the remote of one more clone, until the process ends."""
+    """Opens, indexes and watches another folder, or starts to follow the remote of another clone.
+
+    Lasts until shutdown.
+    """
     follow: Callable[[str], Path]
-    """Returns the folder of a remote's clone, which is one of `folders` or can be opened with `open_collection`.
+    """Returns the folder of a remote's clone. It is one of `folders`, or `open_collection` can open it.
 
     Raises `ConfigError` for an invalid remote, and `StorageError` if the clone cannot be created.
     """
     closing: ExitStack
-    """Closes what is opened."""
+    """Closes what the service opens, at shutdown."""
 
 
 def _never(_: Settings) -> bool:
@@ -79,65 +82,64 @@ def _always(_: Settings) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsetRegistration:
-    """One toolset as the program knows it. Text such as "module:attribute" is loaded when it is needed."""
+    """Describes one toolset to the program. Text of the form "module:attribute" is imported on first use."""
 
     name: str
     mcp: str
-    """The `Toolset` that the MCP face speaks."""
+    """Location of the `Toolset` for MCP."""
     rest: str = ""
-    """Its `RestContract`; "" for none."""
+    """Location of the toolset's `RestContract`; "" if it has none."""
     web: str = ""
-    """The `ToolsetPages` that it adds to the pages for people; "" for none."""
+    """Location of the toolset's `ToolsetPages`; "" if it has none."""
     has_web: Callable[[Settings], bool] = _always
-    """Whether a server with these settings shows them."""
+    """Whether a server with these settings shows the toolset's pages."""
     rest_alone: bool = False
-    """Whether its REST API is that of a server which has no other toolset, and of no other."""
+    """Whether the toolset's REST API is served only by servers that exclude other toolsets."""
     commands: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Its commands by name: the module of each."""
+    """Modules of the toolset's commands, by command name."""
     check_bundle: str = ""
-    """A function from a `Collection` to its `BundleReport`, for the toolset that knows a format of bundles."""
+    """Location of a function from a `Collection` to its `BundleReport`; "" if the toolset has no format of bundles."""
     confined: bool = True
-    """Whether it sees nothing but `Services.collections`, so that a key for some of them may use it."""
+    """Whether the toolset uses only `Services.collections`, so that keys with limited collections may use it."""
     detects: Callable[[Settings], bool] = _never
-    """Whether it is usual for these settings where they name no toolset."""
+    """Whether the toolset is the default for these settings, if they name no toolset."""
     takes_stdio: Callable[[Settings], bool] = _never
-    """Whether it is what standard input and output speak, whichever toolset the settings name."""
+    """Whether standard input and output serve this toolset, regardless of the toolset in the settings."""
     excludes_others: Callable[[Settings], bool] = _never
-    """Whether an HTTP server with these settings has no other toolset."""
+    """Whether an HTTP server with these settings serves no other toolset."""
     folders: Callable[[Settings], Sequence[Path] | None] | None = None
-    """The folders to open instead of those that are named; None where those are meant.
+    """Returns the folders to open instead of the named ones; None to open the named ones.
 
-    Raises `ConfigError` for settings that cannot be.
+    Raises `ConfigError` for invalid settings.
     """
     remotes: Callable[[Settings], Sequence[str]] | None = None
-    """The Git remotes that are followed beside those folders, and only read. Raises as `folders`."""
+    """Returns Git remotes to follow in addition to the folders, read-only. Raises the same errors as `folders`."""
     store_folder: Callable[[Sequence[Path], Settings], Path] | None = None
-    """The folder of its own store, which it creates at its first start, from those that are named; None where these
-    must exist. A server of replicas does not offer a toolset with a store of its own.
+    """Returns the folder of the store that the toolset creates at its first start; None if the folders must exist.
 
-    Raises `ConfigError` for folders that cannot be.
+    A server of replicas does not offer a toolset with a store of its own. Raises `ConfigError` for invalid folders.
     """
     store_refusal: Callable[[Settings], str] | None = None
-    """Why that folder cannot be the store, with what to do; "" if it can."""
+    """Returns the reason why the folder cannot be the store, with a remedy; "" if it can."""
     opens: Callable[[OpenContext], ServiceProvider[Any]] | None = None
-    """Its service, added to `Services`. Returns at once: slow parts are opened on first use."""
+    """Opens the toolset's service, to be added to `Services`. Returns at once: slow parts are opened on first use."""
     starts: Callable[[Services, Settings], None] | None = None
-    """Called once where the settings name it, before the folders are indexed."""
+    """Called once before the folders are indexed, if the settings name this toolset."""
     serve_stdio: str = ""
-    """A function that serves its settings on standard input and output instead of the usual way; "" for that."""
+    """Location of a function that serves these settings on standard input and output; "" for the common server."""
     extend: str = ""
-    """A function from its `Toolset` and the plugins to the `Toolset` with what they add; "" where they add nothing."""
+    """Location of a function that extends the `Toolset` by plugins; "" if plugins cannot extend it."""
 
 
-def load(where: str) -> Any:  # noqa: ANN401 - whoever names it knows what it is
-    """The value that stands at "module:attribute"."""
+def load(where: str) -> Any:  # noqa: ANN401 - the caller knows the type
+    """Import the value at a location of the form "module:attribute"."""
     module, _, name = where.partition(":")
     return getattr(import_module(module), name)
 
 
 @cache
 def registered() -> tuple[ToolsetRegistration, ...]:
-    """Every registration, in the order of the table."""
+    """All registrations, in the order of the table."""
     return tuple(load(where) for where in TOOLSETS.values())
 
 
@@ -145,7 +147,7 @@ def registration_of(name: str) -> ToolsetRegistration:
     """The registration of a toolset.
 
     Raises:
-        ConfigError: there is none of this name.
+        ConfigError: there is no toolset of this name.
     """
     if name not in TOOLSETS:
         raise unknown_toolset(name, list(TOOLSETS))
@@ -158,25 +160,25 @@ def unknown_toolset(name: str, known: Sequence[str]) -> ConfigError:
 
 
 def default_toolset(settings: Settings) -> str:
-    """The toolset that the settings name, else what is usual for them."""
+    """The toolset that the settings name, else the default for these settings."""
     if settings.toolset is not None:
         return settings.toolset
     return next((one.name for one in registered() if one.detects(settings)), DEFAULT_TOOLSET)
 
 
 def own_stdio_server(settings: Settings) -> str:
-    """Where the function stands with which the settings' toolset serves standard input and output; "" for the usual."""
+    """Location of the settings' toolset's own server for standard input and output; "" for the common server."""
     usual = default_toolset(settings)
     return next((one.serve_stdio for one in registered() if one.name == usual), "")
 
 
 def stdio_toolset(settings: Settings) -> str:
-    """The toolset that standard input and output speak."""
+    """The toolset for standard input and output."""
     return next((one.name for one in registered() if one.takes_stdio(settings)), default_toolset(settings))
 
 
 def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
-    """The folders to open: those that are named, unless a toolset has others for these settings."""
+    """The folders to open: the named ones, unless a toolset replaces them."""
     for one in registered():
         instead = one.folders(settings) if one.folders is not None else None
         if instead is not None:
@@ -185,7 +187,7 @@ def served_folders(named: Sequence[Path], settings: Settings) -> Sequence[Path]:
 
 
 def followed_remotes(settings: Settings) -> Sequence[str]:
-    """The remotes that are followed: those of `replica_of`, else those that a toolset names for these settings."""
+    """The remotes to follow: those of `replica_of`, else those that toolsets name for these settings."""
     if settings.replica_of:
         return settings.replica_of
     return [remote for one in registered() if one.remotes is not None for remote in one.remotes(settings)]
@@ -195,7 +197,7 @@ def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
     """The folder that the settings' toolset creates at its first start; None if the named folders must exist.
 
     Raises:
-        ConfigError: the toolset cannot be given these folders.
+        ConfigError: the toolset does not accept these folders.
     """
     for one in registered():
         if one.name == settings.toolset and one.store_folder is not None:
@@ -204,17 +206,17 @@ def store_folder(named: Sequence[Path], settings: Settings) -> Path | None:
 
 
 def store_refusal(settings: Settings) -> str:
-    """Why the folder that the settings name cannot be the store of their toolset, with what to do; "" if it can."""
+    """Reason why the settings' folder cannot be the store of their toolset, with a remedy; "" if it can."""
     refusals = (one.store_refusal for one in registered() if one.name == settings.toolset)
     return next((refusal(settings) for refusal in refusals if refusal is not None), "")
 
 
 def load_toolset(name: str, plugins: Callable[[], LoadedPlugins]) -> Toolset:
-    """A toolset with what plugins add to it.
+    """A toolset, extended by plugins.
 
     Args:
-        name: Which one.
-        plugins: Loads the plugins; called only for a toolset to which they can add.
+        name: Name of the toolset.
+        plugins: Loads the plugins; called only for a toolset that plugins can extend.
 
     Raises:
         ConfigError: there is no toolset of this name.
@@ -240,7 +242,7 @@ def toolset_pages(settings: Settings) -> list[ToolsetPages]:
 
 
 def bundle_check() -> Callable[[Collection], BundleReport]:
-    """The function that checks a folder as a bundle."""
+    """The function that checks a folder as a bundle of concepts."""
     check: Callable[[Collection], BundleReport] = next(
         load(one.check_bundle) for one in registered() if one.check_bundle
     )
@@ -248,5 +250,5 @@ def bundle_check() -> Callable[[Collection], BundleReport]:
 
 
 def toolset_commands() -> dict[str, str]:
-    """The commands that toolsets add to the command line: the module of each, by name."""
+    """Modules of the commands that toolsets add, by command name."""
     return {name: module for one in registered() for name, module in one.commands.items()}

@@ -1,8 +1,7 @@
-"""Replicas: each follows its remote in a thread of its own, and knows which commit its answers contain.
+"""Replicas: each follows its remote in a thread, and knows which commit its answers contain.
 
-Where writes are allowed, each goes to the remote before it is confirmed. The thread reads the remote when a webhook
-says that it changed, when a caller waits for a commit, after a write, and otherwise at intervals that grow while
-nothing changes.
+If writes are permitted, each write is pushed before it is confirmed. The thread reads the remote after a webhook, after
+a write, and when a caller waits for a commit. Otherwise it reads at intervals that grow while nothing changes.
 """
 
 from __future__ import annotations
@@ -35,33 +34,33 @@ from commonplace.store.replica.writer_lease import WriterLease
 log = logging.getLogger(__name__)
 
 FIRST_PAUSE = 1.0
-"""Seconds from one read of a remote to the next after it has changed, or has failed for the first time."""
+"""Pause in seconds before the next read of a remote after a change or a first failure."""
 BEHIND_PAUSE = 5.0
-"""Maximum seconds between two reads while a shared index is not at the commit."""
+"""Maximum pause in seconds between two reads while a shared index lags behind."""
 GROWTH = 1.5
-"""Factor from one pause to the next."""
+"""Growth factor of the pauses."""
 WOKEN_PAUSE = 0.25
-"""Seconds from the end of a read to the next one that a webhook or a waiting caller triggers."""
+"""Delay in seconds before a read that was triggered by a webhook or a waiting caller."""
 TAGS_PAUSE = 10.0
-"""Minimum seconds between two reads of a remote's tags, unless a webhook triggers one."""
+"""Minimum interval in seconds between two reads of a remote's tags, unless a webhook triggers one."""
 INDEX_SECONDS = 60.0
-"""Timeout in seconds for indexing a few changed documents; queries wait for what takes longer."""
+"""Timeout in seconds for indexing changed documents. If it takes longer, it continues, and queries wait for it."""
 FIRST_SECONDS = 10.0
-"""Seconds that the start waits for the first fetch of a remote. It goes on if it takes longer."""
+"""Timeout in seconds of the start for the first fetch of a remote, which continues in the background."""
 STOPPED = "This server follows its remote no longer; the log says why. Restart it."
 CLOSE_SECONDS = 5.0
-"""Seconds that the end of the process waits for the thread."""
+"""Timeout in seconds for the thread at shutdown."""
 
 
 class Follower:
-    """`domain.cluster.replicas.Replica` of one clone.
+    """Implementation of `domain.cluster.replicas.Replica` for one clone.
 
     Args:
         clone: The clone.
-        longest_pause: Maximum seconds between two reads of the remote.
-        writes: Whether the documents can be written; writes go to the remote.
-        secret: What this server and the others that write to the remote share; "" if it knows of none.
-        optional: Whether other documents are answered from while the remote was never read.
+        longest_pause: Maximum pause in seconds between two reads of the remote.
+        writes: Whether documents can be written; writes are pushed to the remote.
+        secret: Secret shared with other servers that write to the remote; "" if there are none.
+        optional: Whether requests are answered from other collections if the remote was never read.
     """
 
     def __init__(
@@ -79,25 +78,25 @@ class Follower:
         self._longest = max(FIRST_PAUSE, longest_pause)
         self._wake = threading.Event()
         self._read = threading.Event()
-        """Whether the next step reads the remote; else it indexes what this process has pushed."""
+        """Whether the next step reads the remote; otherwise it indexes the writes that this process has pushed."""
         self._tags_due = -math.inf
-        """Time of the monotonic clock from which a read of the remote also reads its tags."""
+        """Monotonic time in seconds after which a read of the remote includes its tags."""
         self._ending = threading.Event()
         self._changed = threading.Condition()
         """Guards the fields below; notified after each read of the remote."""
         self._commit: str | None = None
         self._steps = 0
-        """Number of reads and indexings, failed ones included."""
+        """Number of attempts to read or index, including failed ones."""
         self._reads = 0
-        """Number of successful reads that have been indexed."""
+        """Number of successful reads whose commit has been indexed."""
         self._read_at: float | None = None
         self._problem = ""
         self._tailer: Tailer | None = None
         self._running: Popen[bytes] | None = None
-        """The last git process, which must not outlive this process."""
+        """The last git process, which is terminated at shutdown."""
 
     def _fetch_first(self) -> None:
-        """Wait `FIRST_SECONDS` at most for the first fetch, so that the name that a `kb.yaml` declares is known."""
+        """Wait at most `FIRST_SECONDS` for the first fetch, so that the name declared in `kb.yaml` is known."""
         if self.clone.tip() or self._problem:
             return
         thread = threading.Thread(target=self._fetch_quietly, name="first fetch", daemon=True)
@@ -105,14 +104,14 @@ class Follower:
         thread.join(FIRST_SECONDS)
 
     def _fetch_quietly(self) -> None:
-        with suppress(KnowledgeError, OSError):  # the thread that follows the remote tries again, and says it
+        with suppress(KnowledgeError, OSError):  # the replica's thread retries and logs the failure
             self.clone.fetch(self._started, tags=True)
 
     def fetch_once(self) -> str:
-        """Fetch for a single command. Returns why the remote cannot be read, if the command can go on; "" for success.
+        """Fetch for a single command. Returns "" on success, else the problem if the command can continue anyway.
 
         Raises:
-            UnavailableError: the remote cannot be read, is not optional, and the clone has nothing of it.
+            UnavailableError: the remote cannot be read, is not optional, and the clone is empty.
         """
         try:
             self._commit = self.clone.fetch(tags=True)
@@ -126,24 +125,24 @@ class Follower:
         return ""
 
     def store(self) -> Store:
-        """The documents, writable or not. Waits for the first fetch as `_fetch_first` does."""
+        """The store of the documents, writable or not. Waits for the first fetch, see `_fetch_first`."""
         self._fetch_first()
         return self._written or self.clone.store()
 
     def take_writes(self, body: bytes) -> dict[str, list[dict[str, str]]] | None:
-        """Push the writes that another server hands over; None if they are not for this replica's remote."""
+        """Push writes that another server has forwarded. Returns None if they are for a different remote."""
         base, writes = parse_writes(body)
         if self._written is None or base != self.clone.source.key:
             return None
         return {"results": format_results(self._written.apply(writes))}
 
     def start(self, index: Index, closing: ExitStack, tailer: Tailer | None = None) -> None:
-        """Follow the remote and keep its index current. Returns at once.
+        """Follow the remote and keep the index current. Returns at once.
 
         Args:
             index: The index of the clone's documents.
-            closing: Stops the work.
-            tailer: What keeps an index that several servers share at the same commit; None without one.
+            closing: Stops the work when it is closed.
+            tailer: Updates the shared index of several servers; None without one.
         """
         self._tailer = tailer
         thread = threading.Thread(target=self._run, args=(index,), name="replica", daemon=True)
@@ -168,14 +167,14 @@ class Follower:
         return self._tailer.problem or ("current" if self._tailer.is_current else "behind")
 
     def follows(self, url: str) -> bool:
-        """Whether the paths of both URLs are the same: a Git host has several addresses of one repository."""
+        """Whether both URLs have the same path. Hosts are not compared, as a Git host has several addresses."""
         try:
             return _repository_path(url) == _repository_path(self.clone.source.url)
-        except ValueError:  # brackets in the host that are no IPv6 address
+        except ValueError:  # invalid brackets in the host
             return False
 
     def refresh(self, *, now: bool = False) -> None:
-        """Read the remote soon, or now in the caller's thread."""
+        """Read the remote soon in the background; or, with `now`, in the caller's thread before returning."""
         if not now:
             self._tags_due = -math.inf
             self._read_soon()
@@ -183,7 +182,7 @@ class Follower:
             self._written.catch_up()
 
     def wait_for(self, commit: str, timeout: float) -> None:
-        """Wait until the index contains a commit. Reads the remote if it does not."""
+        """Wait until the index contains a commit. Reads the remote if necessary."""
         deadline = time.monotonic() + timeout
         first = self._reads
         while True:
@@ -191,7 +190,7 @@ class Follower:
                 tip, reads, steps = self._commit, self._reads, self._steps
             if tip and self.clone.holds(tip, commit):
                 return
-            # The read after the first may have begun before the caller's commit was pushed.
+            # The first read may have started before the caller's commit was pushed, so only a later one is conclusive.
             if reads > first + 1 and self.clone.has(commit):
                 raise self._dropped(commit)
             self._read_soon()
@@ -218,11 +217,11 @@ class Follower:
         )
 
     def _run(self, index: Index) -> None:
-        """The thread: index what the clone has from an earlier run, then read the remote until the end."""
+        """Body of the thread: index the clone's earlier state, then read the remote until shutdown."""
         try:
             self._follow(index)
         finally:
-            if not self._ending.is_set():  # an error of the program, which the log has
+            if not self._ending.is_set():  # an internal error, which is logged
                 with self._changed:
                     self._problem = STOPPED
                     self._changed.notify_all()
@@ -239,10 +238,10 @@ class Follower:
                 pause = FIRST_PAUSE
 
     def _is_woken(self, index: Index, pause: float) -> bool:
-        """Wait before the next read of the remote, and index meanwhile what this process pushes.
+        """Wait before the next read of the remote. In the meantime, index writes that this process pushes.
 
         Returns:
-            Whether a read was asked for before the pause had ended.
+            Whether a read was requested during the pause.
         """
         due = time.monotonic() + pause
         while self._wake.wait(max(0.0, due - time.monotonic())):
@@ -255,13 +254,13 @@ class Follower:
         return False
 
     def _on_pushed(self) -> None:
-        """The clone's branch has moved to a write of this process. The writer's face indexes its documents."""
+        """Called after a push by this process has moved the clone's branch. The writer indexes its own documents."""
         if self._tailer is not None:
             self._tailer.expect()
         self._wake.set()
 
     def _refusal(self) -> str:
-        """Why nothing can be written now; "" if the remote answered the last time."""
+        """Reason why writes are not possible now; "" if the last read of the remote succeeded."""
         with self._changed:
             problem = self._problem
         if problem:
@@ -276,7 +275,10 @@ class Follower:
         return self.clone.tip() or None
 
     def _earlier_or_empty(self, index: Index) -> str | None:
-        """The commit of an earlier run. Without one, the empty index of an optional remote can be searched at once."""
+        """The commit of an earlier run.
+
+        Without one, an optional remote gets an empty index, which can be searched at once.
+        """
         if self._optional and not self.clone.tip():
             index.sync()
         return self._earlier()
@@ -289,7 +291,7 @@ class Follower:
         return self.clone.fetch(self._started, tags=tags)
 
     def _step(self, index: Index, tip: Callable[[], str | None], *, reads: bool = False) -> bool:
-        """Get a commit and index it. Returns whether both succeeded."""
+        """Get a commit with `tip` and index it. Returns whether both succeeded."""
         problem = ""
         try:
             commit = tip()
@@ -316,7 +318,7 @@ class Follower:
         return not problem
 
     def _bring(self, index: Index, commit: str | None) -> None:
-        """Index what differs between the commit that the index contains and another one."""
+        """Index the differences between the current commit and a new one."""
         changed = changed_documents(self.clone.repository, self._commit, commit) if self._commit and commit else None
         if changed is None:
             index.sync()
@@ -337,7 +339,7 @@ class Follower:
 
 
 def open_followers(settings: Settings) -> dict[Path, Follower]:
-    """A follower for each remote of `replica_of`, by the folder of its clone. Reads no remote.
+    """A follower for each remote of `replica_of`, by the folder of its clone. Makes no network call.
 
     Raises:
         ConfigError: a remote is invalid or named twice.
@@ -368,7 +370,7 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
 
 
 def open_layer_follower(remote: str, settings: Settings) -> Follower:
-    """A follower of a remote that is only read, and without which the other layers answer. Reads no remote.
+    """A follower of a read-only remote; if it fails, other layers still answer. Makes no network call.
 
     Raises:
         ConfigError: the remote is invalid.

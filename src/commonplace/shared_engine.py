@@ -1,4 +1,4 @@
-"""The search cluster of a process: the collections that it searches, and the work of embedding them."""
+"""The search cluster of a process: the replicas that it indexes, and the work of `embed-worker`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 WORKER_PAUSE = 2.0
-"""Seconds between two looks of a worker that finds nothing to do."""
+"""Pause in seconds of an idle worker."""
 ALL = "*"
 
 
 class SharedEngine:
-    """The search cluster of `engine_url`. Asks it nothing yet.
+    """The search cluster of `engine_url`. Makes no network call yet.
 
     Args:
         settings: The settings.
 
     Raises:
-        ConfigError: kind "engine": none is set, a setting is invalid, or the client is not installed.
+        ConfigError: kind "engine": no cluster is set, a setting is invalid, or the client is not installed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -54,12 +54,12 @@ class SharedEngine:
         self.close = self._cluster.close
 
     def base(self, name: str, follower: Follower) -> SharedBase:
-        """A replica in the cluster."""
+        """The description of a replica in the cluster."""
         chosen = name in self._with_vectors or ALL in self._with_vectors
         return SharedBase(name, follower.clone.source.key, meaning=chosen)
 
     def searched(self, base: SharedBase, follower: Follower, index: LocalIndex) -> tuple[Index, Tailer]:
-        """A replica's index whose searches go to the cluster, and what keeps the cluster's index current."""
+        """An index whose searches are sent to the cluster, and the updater of the cluster's index."""
         tailer = Tailer(base, follower.clone, index, self._cluster.reader, self._cluster.writer)
         return cast("Index", SharedSearch(index, self._cluster.reader, tailer)), tailer
 
@@ -71,18 +71,18 @@ def run_worker(
     once: bool,
     tell: Callable[[str], None],
 ) -> int:
-    """Embed what lacks vectors in the cluster, beside any number of other workers. Returns the number of chunks.
+    """Embed documents without vectors in the cluster, in parallel with other workers. Returns the number of chunks.
 
     Args:
         settings: The settings.
-        embedding: The model; None if search by meaning is switched off, which is an error.
-        names: Names of the collections to embed; empty for all.
-        once: Whether to end when nothing lacks a vector; else until SIGTERM or SIGINT.
+        embedding: The embedding service; None if semantic search is switched off, which is an error.
+        names: Names of the collections; empty for all.
+        once: Whether to end when all documents have vectors; otherwise the worker runs until SIGTERM or SIGINT.
         tell: Called with a line for each finished range.
 
     Raises:
-        ConfigError: no search cluster is set, or there is no embedding.
-        KnowledgeError: there is no model; with `once`, also if the cluster or the model fails.
+        ConfigError: no search cluster is set, or there is no embedding service.
+        KnowledgeError: no model is available; with `once`, also if the cluster or the model fails.
     """
     if embedding is None:
         raise ConfigError("Search by meaning is switched off.", kind="setting", hint="Set embed to true.")

@@ -1,1 +1,1 @@
-"""Where callers come in: MCP, the command line, and what they share."""
+"""Faces: MCP, the command line, REST, web pages and the language server, and the code that they share."""

@@ -1,6 +1,6 @@
-"""The log of calls, the same for every face: trace id, verb, duration, outcome.
+"""The log of calls, the same for every face: trace id, verb, duration and outcome.
 
-Never arguments, content or results.
+Arguments, content and results are never logged.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from commonplace.domain.errors import KnowledgeError
 log = logging.getLogger("commonplace.calls")
 
 CallListener = Callable[[str, str, float], None]
-"""Told of every call: its verb, how it ended, and how many seconds it took. Must not raise."""
+"""Called after every call with its verb, its outcome and its duration in seconds. Must not raise."""
 
 _listeners: list[CallListener] = []
 
 
 def listen(listener: CallListener) -> None:
-    """Tell a listener of every call from now on."""
+    """Register a listener for all further calls."""
     _listeners.append(listener)
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One call, as the log names it."""
+    """One call, as named in the log."""
 
     id: str
     """32 hex digits from a secure source."""
@@ -38,16 +38,16 @@ class Trace:
 
 @contextmanager
 def traced_call(verb: str, *, log_name: str = "the server's log") -> Generator[Trace]:
-    """Log how the block ended: at INFO for a success or an expected error, with the stack for an unexpected one.
+    """Log the outcome of the block: at INFO for a success or an expected error, with the stack for an unexpected error.
 
     Faces run calls in this block, so that every exception that reaches them is a `KnowledgeError`.
 
     Args:
         verb: The tool, route or command.
-        log_name: Where the caller finds the details of an unexpected error.
+        log_name: Name of the log with the details of an unexpected error, used in the message.
 
     Raises:
-        KnowledgeError: of the block; or code INTERNAL, with the block's exception as its cause.
+        KnowledgeError: raised by the block; or code INTERNAL with the block's exception as its cause.
     """
     trace = Trace(secrets.token_hex(16), verb)
     began = time.perf_counter()

@@ -1,7 +1,7 @@
 """Edits of one member in the configuration files of MCP clients: JSON, JSON with comments, and TOML.
 
-An edit changes the bytes of that member only: comments, order and layout of all else stay. Every edit is checked by
-parsing its result; where that is not what was asked for, `ValueError` is raised and nothing is returned.
+An edit changes only the bytes of that member: all other comments, order and layout are preserved. Every edit is
+verified by parsing its result; if the result differs from the intended content, `ValueError` is raised.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A member of a JSON object, and where it stands in the text."""
+    """A member of a JSON object, with its offsets in the text."""
 
     name: str
     start: int
@@ -34,10 +34,10 @@ class _Member:
 
 
 def parsed(text: str, kind: FileFormat) -> dict[str, Json]:
-    """The content of a file; an empty one, or one of comments alone, holds nothing.
+    """The content of a file. An empty file, or a file with only comments, is an empty object.
 
     Raises:
-        ValueError: the text is not of this format, or no object.
+        ValueError: the text is not of this format or is not an object.
     """
     try:
         if kind == "toml":
@@ -47,7 +47,7 @@ def parsed(text: str, kind: FileFormat) -> dict[str, Json]:
     except RecursionError as error:
         raise ValueError("too deeply nested") from error
     if not isinstance(held, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - what the file says is wrong, not its type
+        raise ValueError("not an object")  # noqa: TRY004 - the content is wrong, not a type
     return cast("dict[str, Json]", held)
 
 
@@ -72,7 +72,7 @@ def with_entry(text: str, kind: FileFormat, table: str, name: str, entry: Mappin
 
 
 def without_entry(text: str, kind: FileFormat, table: str, name: str) -> str:
-    """The text without the member `name` of the object `table`; unchanged where there is none.
+    """The text without the member `name` of the object `table`; unchanged if there is no such member.
 
     Raises:
         ValueError: the text cannot be edited without changing something else.
@@ -98,7 +98,7 @@ def _checked(text: str, kind: FileFormat, wanted: Mapping[str, Json]) -> str:
 
 
 def _plain(text: str) -> str:
-    """The JSON text with comments and trailing commas replaced by blanks: every offset stays."""
+    """The JSON text with comments and trailing commas replaced by blanks, so that all offsets stay the same."""
 
     def blank(found: re.Match[str]) -> str:
         return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
@@ -107,7 +107,7 @@ def _plain(text: str) -> str:
 
 
 def _members(plain: str, brace: int) -> Iterator[_Member]:
-    """The members of the object whose brace stands at this offset."""
+    """The members of the object whose opening brace is at this offset."""
     at = _skip(plain, brace + 1)
     while plain[at] != "}":
         name, colon = _DECODER.raw_decode(plain, at)
@@ -147,7 +147,7 @@ def _block(value: Mapping[str, Json], indent: str, depth: int) -> str:
 
 
 def _inserted(text: str, plain: str, brace: int, indent: str, member: str, closing: str = "") -> str:
-    """The text with a new member: behind the last one, or alone in an empty object."""
+    """The text with a new member: after the last member, or alone in an empty object."""
     members = list(_members(plain, brace))
     if not members:
         end = _skip(plain, brace + 1)
@@ -171,7 +171,7 @@ def _json_without(text: str, table: str, name: str) -> str:
 
 
 def _comments(text: str, plain: str, start: int, end: int) -> str:
-    """The text between two members without their comma; "" if it is only blanks."""
+    """The text between two members without their comma; "" if it is blank."""
     comma = plain.find(",", start, end)
     between = text[start:end] if comma < 0 else text[start:comma] + text[comma + 1 : end]
     return between if between.strip() else ""

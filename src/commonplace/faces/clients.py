@@ -1,4 +1,4 @@
-"""How MCP clients are told of a server: the file that each reads, and the entry that it wants there."""
+"""Registration of servers with MCP clients: each client's configuration file, and the entry for a server."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _FILES: Mapping[ClientName, str] = {
     "windsurf": "~/.codeium/windsurf/mcp_config.json",
     "zed": "~/.config/zed/settings.json",
 }
-"""As the clients document them; a file of a project lies in the current folder."""
+"""Paths as documented by the clients. A relative path is in the current folder."""
 
 
 _TABLES: Mapping[ClientName, str] = {"vscode": "servers", "codex": "mcp_servers", "zed": "context_servers"}
-"""The member that holds the servers, where it is not `mcpServers`."""
+"""The member that contains the servers, if it is not `mcpServers`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchCommand:
-    """How a client starts the server."""
+    """The command with which a client starts the server."""
 
     command: str
     """The program, with its absolute path."""
@@ -53,11 +53,11 @@ class LaunchCommand:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """A client's configuration, before and after it knows of a server."""
+    """A change of a client's configuration file."""
 
     file: Path
     before: str | None
-    """None where there is no file yet."""
+    """None if the file does not exist."""
     after: str
 
     @property
@@ -70,7 +70,7 @@ class ConfigChange:
 
 
 def client_config_file(client: ClientName) -> Path:
-    """Where the client looks, by its own documentation."""
+    """The path of the client's configuration file, by the client's documentation."""
     homes = {"codex": "CODEX_HOME", "zed": "XDG_CONFIG_HOME"}
     if home := os.environ.get(homes.get(client, "")):
         return Path(home, *Path(_FILES[client]).parts[2:])
@@ -83,12 +83,12 @@ def file_format(client: ClientName) -> FileFormat:
 
 
 def entry_name(folder: Path) -> str:
-    """The name of a folder's server in a client's file: letters, digits, `-` and `_`, which every client takes."""
+    """The name of a folder's server in a client's file: letters, digits, `-` and `_`, which every client accepts."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", folder.name).strip("-")[:48] or "commonplace"
 
 
 def entry_names(folders: Sequence[Path]) -> list[str]:
-    """A name for each folder; folders of the same name get that of the folder above in front."""
+    """A name for each folder. Folders of the same name get the name of their parent folder as a prefix."""
     names = [entry_name(folder) for folder in folders]
     return [
         entry_name(Path(f"{folder.parent.name}-{name}")) if names.count(name) > 1 else name
@@ -107,23 +107,23 @@ def registered_servers(client: ClientName, text: str) -> Mapping[str, Json]:
 
 
 def this_program(name: str) -> str:
-    """The absolute path of a console script that was installed beside the running one."""
+    """The absolute path of a console script in the directory of the running interpreter."""
     suffix = ".exe" if sys.platform == "win32" else ""
     return str(Path(sys.executable).absolute().with_name(name + suffix))
 
 
 def server_entry(client: ClientName, servers: Mapping[str, LaunchCommand]) -> dict[str, Json]:
-    """The block that makes servers known, with the client's own key round it."""
+    """The JSON object that registers servers, under the client's own key."""
     return {_table(client): {name: _about(client, launch) for name, launch in servers.items()}}
 
 
 def config_change(client: ClientName, servers: Mapping[str, LaunchCommand], file: Path) -> ConfigChange:
-    """The client's file with these entries added or replaced; the rest stays unchanged.
+    """The client's file with these entries added or replaced; the rest is unchanged.
 
     Args:
-        client: Whose file it is.
-        servers: How each is started, by its name in the file.
-        file: The client's configuration, there or not.
+        client: The client.
+        servers: The start command of each server, by its name in the file.
+        file: The client's configuration file; may not exist yet.
 
     Raises:
         ConfigError: the file is not of the client's format, cannot be read, or cannot be edited.
@@ -139,10 +139,10 @@ def config_change(client: ClientName, servers: Mapping[str, LaunchCommand], file
 
 
 def config_removal(client: ClientName, names: Sequence[str], file: Path) -> ConfigChange:
-    """The client's file without the entries of these names; the rest stays unchanged.
+    """The client's file without the entries of these names; the rest is unchanged.
 
     Raises:
-        ConfigError: as `config_change`.
+        ConfigError: same as `config_change`.
     """
     return _changed(
         file,
@@ -173,11 +173,11 @@ def _changed(file: Path, edit: Callable[[str], str]) -> ConfigChange:
 
 
 def write_config(made: ConfigChange) -> None:
-    """Put the new text in place as one step; its folder is made where there is none.
+    """Write the new text atomically. Creates the folder if it does not exist.
 
     Raises:
-        ConflictError: the file is no longer what the change was made from.
-        ConfigError: it cannot be written.
+        ConflictError: the file has changed since `made` was computed.
+        ConfigError: the file cannot be written.
     """
     file = made.file.resolve()
     if _read(file) != made.before:
@@ -195,7 +195,7 @@ def write_config(made: ConfigChange) -> None:
 
 
 def _read(file: Path) -> str | None:
-    if os.path.exists(file) and not os.path.isfile(file):  # to open a pipe is to wait for who writes into it
+    if os.path.exists(file) and not os.path.isfile(file):  # opening a pipe would wait for a writer
         raise _unreadable(file, "it is not a regular file")
     try:
         return file.read_text(encoding="utf-8")

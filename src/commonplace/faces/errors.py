@@ -1,4 +1,4 @@
-"""The one table that turns an error code into each protocol's form."""
+"""The mapping of error codes to each protocol's codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from commonplace.domain.errors import Code, KnowledgeError
 
 @dataclass(frozen=True, slots=True)
 class ErrorMapping:
-    """How a code looks from outside."""
+    """The representation of an error code in each protocol."""
 
     http: int
     """HTTP status."""
@@ -18,7 +18,7 @@ class ErrorMapping:
     jsonrpc: int
     """JSON-RPC error code."""
     retryable: bool
-    """Whether the same call can succeed later without a change."""
+    """Whether the same call can succeed later."""
 
 
 ERROR_MAPPINGS: dict[Code, ErrorMapping] = {
@@ -42,7 +42,7 @@ ERROR_MAPPINGS: dict[Code, ErrorMapping] = {
 
 
 def error_mapping(error: KnowledgeError) -> ErrorMapping:
-    """The row of an error's code; `retryable` in its context, where the error knows better, wins."""
+    """The row of an error's code. `retryable` in the error's context overrides the row's value."""
     form = ERROR_MAPPINGS[error.code]
     known = error.context.get("retryable")
     return form if known is None else ErrorMapping(form.http, form.exit, form.jsonrpc, retryable=bool(known))

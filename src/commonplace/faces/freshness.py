@@ -1,4 +1,7 @@
-"""Replicas over HTTP: a request names the commits that its answer must contain, and every answer names what it has."""
+"""Read-your-writes for replicas over HTTP: a request names commits that its answer must contain.
+
+Every answer names the commits that it contains.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +24,23 @@ from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 
 AT_LEAST_HEADER = "commonplace-at-least"
-"""Header of a request: the commits that its answer must contain."""
+"""Request header: the commits that the answer must contain."""
 AT_LEAST_META = "commonplace/at_least"
-"""The same in the `_meta` of a request over MCP."""
+"""Counterpart of `AT_LEAST_HEADER` in the `_meta` of an MCP request."""
 NOTICE_HEADER = "commonplace-notice"
-"""Header of an answer: notices about missing parts, or about its source if that is unusual."""
+"""Response header: notices about missing parts or an unusual source of the answer."""
 COMMIT_HEADER = "commonplace-commit"
-"""Header of an answer: the commits that it contains."""
+"""Response header: the commits that the answer contains."""
 MAX_WAITING = 64
-"""Requests that wait for commits at once. Further ones are refused."""
+"""Maximum number of requests that wait for commits. Further requests are refused."""
 _PREFERENCE = re.compile(r"(?:^|[,;\s])wait=(\d{1,6})(?:[,;\s]|$)", re.IGNORECASE)
-"""How long a client prefers to wait, in seconds (RFC 7240, section 4.3)."""
+"""The client's preferred timeout in seconds (RFC 7240, section 4.3)."""
 _PARAMETER = b"at_least="
-"""The same as `AT_LEAST_HEADER` in a query string."""
+"""Counterpart of `AT_LEAST_HEADER` in a query string."""
 
 
 class CommitWaits:
-    """Waits for commits in threads of their own, so that they keep no other call from running."""
+    """Waits for commits in separate threads, so that waiting calls do not block others."""
 
     def __init__(self) -> None:
         self._waiting = 0
@@ -48,12 +51,12 @@ class CommitWaits:
 
         Args:
             collections: The collections that the caller may use.
-            text: As for `services.cluster.freshness.wait_for_commits`.
-            seconds: Timeout.
+            text: Same as in `services.cluster.freshness.wait_for_commits`.
+            seconds: Timeout in seconds.
 
         Raises:
-            UnavailableError: too many callers wait already.
-            KnowledgeError: as `services.cluster.freshness.wait_for_commits`.
+            UnavailableError: too many callers are waiting already.
+            KnowledgeError: same as `services.cluster.freshness.wait_for_commits`.
         """
         if self._waiting >= MAX_WAITING:
             raise UnavailableError("Too many requests wait for commits.", kind="commit", hint="Try again in a moment.")
@@ -69,7 +72,7 @@ class CommitWaits:
 
 
 class FreshnessGate:
-    """An ASGI application that waits before another one, and names the commits of its answers and notices about them.
+    """ASGI middleware that waits for the requested commits and adds headers for the answer's commits and notices.
 
     Args:
         app: The application.
@@ -112,7 +115,7 @@ class FreshnessGate:
 
 
 def _needed(scope: Scope) -> tuple[str, Scope]:
-    """The commits that a request names, and the request without the parameter that names them."""
+    """The commits that a request names, and the request without the query parameter `at_least`."""
     texts = Headers(scope=scope).getlist(AT_LEAST_HEADER)
     query: bytes = scope.get("query_string", b"")
     parts = query.split(b"&")
@@ -124,6 +127,6 @@ def _needed(scope: Scope) -> tuple[str, Scope]:
 
 
 def _patience(scope: Scope) -> float:
-    """Seconds that a request is willing to wait: those of `Prefer: wait`, at most `WAIT_SECONDS`."""
+    """Timeout of a request in seconds: the value of `Prefer: wait`, at most `WAIT_SECONDS`."""
     told = _PREFERENCE.search(Headers(scope=scope).get("prefer", ""))
     return min(float(told[1]), WAIT_SECONDS) if told else WAIT_SECONDS

@@ -1,11 +1,11 @@
-"""Loading late and quickly: a server answers before it loads what its first answer does not need.
+"""Lazy imports: a server answers its first request before it imports modules that the answer does not need.
 
-A table of functions names them through what stands for their module, which their first call loads:
+A table of functions refers to a `LazyModule`, which imports the actual module when one of its functions is called:
 
     if TYPE_CHECKING:
         from commonplace.services import history
     else:
-        history = Late("commonplace.services.history")
+        history = LazyModule("commonplace.services.history")
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from functools import partial
 from importlib import import_module
 
 STARTUP_GC_THRESHOLD = 200_000
-"""Objects that are made between two looks for garbage while modules load: more than a start makes."""
+"""Garbage collection threshold while modules load: above the number of objects that a start allocates."""
 
 _default_thresholds = gc.get_threshold()
 _named: list[str] = []
 
 
 class LazyModule:
-    """Stands for a module: its functions can be named and passed on; the first call of one loads the module.
+    """A placeholder for a module. Its functions can be named and passed on; the first call loads the module.
 
     Args:
-        module: Its full name.
+        module: The module's full name.
     """
 
     def __init__(self, module: str) -> None:
@@ -38,7 +38,10 @@ class LazyModule:
 
 
 def relax_gc() -> None:
-    """Collect garbage rarely while modules load: their objects stay, and collecting costs a tenth of the start."""
+    """Collect garbage rarely while modules load.
+
+    Their objects are permanent; collecting takes a tenth of the start time.
+    """
     gc.set_threshold(STARTUP_GC_THRESHOLD)
 
 

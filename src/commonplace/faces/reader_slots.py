@@ -1,4 +1,4 @@
-"""How many calls that only read run at once: few while they are short, more when some of them wait."""
+"""The limit of concurrent readers: few while calls are short, more when some of them take long."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 MAX_READERS = 40
-"""Calls that run at once, long ones included."""
+"""Maximum number of concurrent calls, including long ones."""
 MAX_SHORT_READERS = 2
-"""Calls that run at once in their first `SHORT_SECONDS`.
+"""Maximum number of concurrent calls that are within their first `SHORT_SECONDS`.
 
-Threads of one interpreter take turns, and each turn costs: forty searches at once use a tenth more CPU time than two
-at a time, and end in a random order.
+Threads of one interpreter take turns, and each switch has a cost. Forty concurrent searches use a tenth more CPU time
+than two at a time, and end in a random order.
 """
 SHORT_SECONDS = 0.05
-"""A call that runs longer probably waits for an index, a client or a disk, and keeps no other call from running."""
+"""Seconds after which a call counts as long: it probably waits for an index, a client or a disk."""
 
 
 class ReaderSlots:
-    """Admits calls in their order. For one event loop.
+    """Admits calls in order of arrival. For use in one event loop.
 
     Args:
-        clock: Seconds that only grow.
+        clock: Monotonic clock in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,7 +35,7 @@ class ReaderSlots:
 
     @asynccontextmanager
     async def acquired(self) -> AsyncGenerator[None]:
-        """Hold a slot for the length of the block, once there is one."""
+        """Wait for a slot, and release it at the end of the block."""
         slot = await self._acquire()
         try:
             yield
@@ -77,7 +77,7 @@ class ReaderSlots:
         self._watch()
 
     def _watch(self) -> None:
-        """Look again later as long as calls wait: running calls become long ones without any event."""
+        """Schedule another look if calls wait: a running call becomes a long one without an event."""
         if self._waiting and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(SHORT_SECONDS, self._look)
 

@@ -1,4 +1,4 @@
-"""Messages about links that a write makes lead elsewhere."""
+"""Messages about links that get another target through a write."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from commonplace.domain.addresses import Address
 from commonplace.services.writes.links_after import RedirectedLink
 
 MAX_NAMED_PAGES = 5
-"""Pages that one line names."""
+"""Maximum number of pages that one line names."""
 
 
 def redirect_lines(
     found: Iterable[RedirectedLink], here: Address | None = None, name: Callable[[Address], str] = str
 ) -> list[str]:
-    """One line for each pair of targets, with the pages of the links.
+    """One line for each pair of old and new target, with the pages that contain the links.
 
     Args:
         found: The links.
-        here: The page that is written, which a line calls "here".
-        name: How a line names any other page.
+        here: The page that is written; lines call it "here".
+        name: Returns the name of any other page.
     """
     sources: dict[tuple[Address | None, Address | None], dict[str, None]] = {}
     for one in found:
@@ -33,17 +33,17 @@ def redirect_lines(
 
 
 def named_pages(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first `MAX_NAMED_PAGES` names, and the number of the others."""
     more = f" and {len(names) - MAX_NAMED_PAGES} more" if len(names) > MAX_NAMED_PAGES else ""
     return f"{', '.join(names[:MAX_NAMED_PAGES])}{more}"
 
 
 def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
-    """Messages about links that a move's new names would have redirected, and about links that now lead elsewhere.
+    """Messages about links that a move affects.
 
     Args:
-        pinned: Pages with links to other pages, which have their paths now.
-        gained: Pages with links that led nowhere.
+        pinned: Pages with links that would have changed their target; the links were replaced by paths.
+        gained: Pages with broken links that the move resolves.
     """
     lines: list[str] = []
     if pinned:

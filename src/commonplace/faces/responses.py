@@ -1,4 +1,4 @@
-"""JSON over HTTP: how every answer and every refusal is written, on whichever route."""
+"""JSON responses and errors over HTTP, the same for every route."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _SAFE_HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"referrer-policy", b"no-referrer"),
 )
-"""Headers of every JSON answer, so that no browser stores, sniffs, frames or runs it."""
+"""Headers of every JSON response, so that no browser stores, sniffs, frames or executes it."""
 
 
 async def send_json(send: Send, status: int, value: Json, headers: Headers = (), *, with_body: bool = True) -> None:
-    """Answer with JSON.
+    """Send a JSON response.
 
     Args:
-        send: Of the ASGI request.
+        send: ASGI `send` of the request.
         status: HTTP status.
-        value: What to answer.
-        headers: Further ones.
+        value: The value to encode.
+        headers: Additional headers.
         with_body: False for HEAD.
     """
     await send_body(send, status, json_bytes(value), headers, with_body=with_body)
 
 
 async def send_body(send: Send, status: int, body: bytes, headers: Headers = (), *, with_body: bool = True) -> None:
-    """Answer with JSON that is rendered already.
+    """Send a JSON response that is already encoded.
 
     Args:
-        send: Of the ASGI request.
+        send: ASGI `send` of the request.
         status: HTTP status.
         body: JSON in UTF-8.
-        headers: Further ones.
+        headers: Additional headers.
         with_body: False for HEAD.
     """
     raw = [_JSON_TYPE, (b"content-length", str(len(body)).encode()), *_SAFE_HEADERS, *_encoded(headers)]
@@ -53,14 +53,14 @@ async def send_body(send: Send, status: int, body: bytes, headers: Headers = (),
 async def send_bytes(
     send: Send, status: int, body: bytes, media_type: str, headers: Headers = (), *, with_body: bool = True
 ) -> None:
-    """Answer with a file's bytes, which no browser shows, sniffs or runs.
+    """Send a file's bytes as an attachment, so that no browser displays, sniffs or executes them.
 
     Args:
-        send: Of the ASGI request.
+        send: ASGI `send` of the request.
         status: HTTP status.
         body: The bytes.
-        media_type: Their media type.
-        headers: Further ones.
+        media_type: Media type of the bytes.
+        headers: Additional headers.
         with_body: False for HEAD.
     """
     own = (("content-type", media_type), ("content-length", str(len(body))), ("content-disposition", "attachment"))
@@ -79,25 +79,25 @@ def _encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
 
 
 async def send_empty(send: Send, status: int, headers: Headers = ()) -> None:
-    """Answer without a body, as with 304.
+    """Send a response without a body, such as 304.
 
     Args:
-        send: Of the ASGI request.
-        status: HTTP status of an answer that has none.
-        headers: Further ones.
+        send: ASGI `send` of the request.
+        status: HTTP status of a response without a body.
+        headers: Additional headers.
     """
     await send({"type": "http.response.start", "status": status, "headers": [*_SAFE_HEADERS, *_encoded(headers)]})
     await send({"type": "http.response.body", "body": b""})
 
 
 async def send_error(send: Send, error: KnowledgeError, *, status: int = 0, headers: Headers = ()) -> None:
-    """Answer with an error.
+    """Send an error response.
 
     Args:
-        send: Of the ASGI request.
-        error: What is wrong.
-        status: HTTP status where the error's own code does not say it.
-        headers: Further ones; those that belong to the error are added.
+        send: ASGI `send` of the request.
+        error: The error.
+        status: HTTP status; 0 for the status of the error's code.
+        headers: Additional headers. `Retry-After` is added for retryable errors.
     """
     more = list(headers)
     retry_after = error.context.get("retry_after")
@@ -109,7 +109,7 @@ async def send_error(send: Send, error: KnowledgeError, *, status: int = 0, head
 
 
 def error_json(error: KnowledgeError) -> JsonObject:
-    """The error as an object: always `error`, and what helps further."""
+    """The error as a JSON object: always `error` and `code`, and the details that the error has."""
     shown: dict[str, Json] = {"error": str(error), "code": error.code.value}
     if error.kind:
         shown["kind"] = error.kind
@@ -126,5 +126,5 @@ def error_json(error: KnowledgeError) -> JsonObject:
 
 
 def json_bytes(value: Json) -> bytes:
-    """JSON in UTF-8; half a surrogate pair, which YAML can spell and UTF-8 cannot, becomes a question mark."""
+    """JSON in UTF-8. A lone surrogate, which YAML can express and UTF-8 cannot, becomes a question mark."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")

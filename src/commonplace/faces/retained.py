@@ -1,4 +1,4 @@
-"""How answers name the bytes that a write took away: where they are, for how long, and how they come back."""
+"""Descriptions of the old bytes that a write retained: their place, retention and the command that restores them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 
 MAX_NAMED = 20
-"""Most that one answer names; `commonplace restore` lists all."""
+"""Maximum number of files that one answer names; `commonplace restore` lists all."""
 
 
 def in_no_commit(kept: Sequence[RetainedCopy]) -> list[RetainedCopy]:
-    """Files that only the trash, or a Git object outside any commit, still has."""
+    """Files whose bytes are only in the trash or in a Git object outside any commit."""
     return [one for one in kept if one.place != "commit"]
 
 
 def retained_json(one: RetainedCopy) -> dict[str, Json]:
-    """`path`, `revision` and `place`; `commit` or `until` as the place has it; the command that brings it back.
+    """The members `path`, `revision`, `place` and `restore`, and `commit` or `until`, depending on the place.
 
-    `staged` is there, and true, for text that only Git's index had.
+    `staged` is true for text that was only in Git's index; otherwise it is absent.
     """
     shown: dict[str, Json] = {"path": one.address.path, "revision": one.revision, "place": one.place}
     if one.commit:
@@ -35,12 +35,12 @@ def retained_json(one: RetainedCopy) -> dict[str, Json]:
 
 
 def retained_list(kept: Sequence[RetainedCopy]) -> list[Json]:
-    """The first `MAX_NAMED`."""
+    """The JSON of the first `MAX_NAMED` copies."""
     return [retained_json(one) for one in kept[:MAX_NAMED]]
 
 
 def retained_lines(kept: Sequence[RetainedCopy]) -> list[str]:
-    """A sentence for each, up to `MAX_NAMED`."""
+    """One sentence for each of the first `MAX_NAMED` copies, and one for the number of the others."""
     lines = [retained_line(one) for one in kept[:MAX_NAMED]]
     more = len(kept) - len(lines)
     if more > 0:
@@ -50,7 +50,7 @@ def retained_lines(kept: Sequence[RetainedCopy]) -> list[str]:
 
 
 def retained_line(one: RetainedCopy) -> str:
-    """One sentence."""
+    """One sentence about a copy, with the command that restores it."""
     if one.place == "commit":
         return f"Commit {one.commit[:10]} has the last text of {one.address}: {_command(one)}"
     where = f"kept until {day(one.until)}" if one.place == "trash" else "a Git object until Git prunes it"
@@ -69,7 +69,7 @@ def restore_command(address: Address, at: str) -> str:
 
 
 def shell_word(path: str) -> str:
-    """A path as one word of a shell: quoted if a shell would take it apart, or a command for an option."""
+    """A path as one word of a shell command: quoted if it has special characters or begins with a dash."""
     plain = path.replace("/", "").replace(".", "").replace("_", "").replace("-", "")
     return path if plain.isalnum() and not path.startswith("-") else "'" + path.replace("'", "'\\''") + "'"
 

@@ -1,4 +1,4 @@
-"""Where the work of servers is done: in threads, of which writers and readers have their own."""
+"""Worker threads of the servers: separate limits for writers and readers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from commonplace.domain.errors import KnowledgeError, Stopped
 from commonplace.faces.reader_slots import ReaderSlots
 
 _WORKER = "AnyIO worker thread"
-"""How the library names its threads."""
+"""AnyIO's name for its worker threads."""
 START_THREAD = "start"
-"""Name of the thread that does the rest of a start once clients are answered."""
+"""Name of the thread that completes the start-up after clients are answered."""
 MAX_WRITERS = 64
 """Maximum number of calls that write at once. Those that wait for a flush or a push share the next one."""
 
@@ -31,10 +31,10 @@ async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
     """Call a function in a worker thread.
 
     Args:
-        function: What to do.
-        reads: Whether it changes nothing. Such a call is left behind when the caller goes away, and its place is free
-            at once; it ends where it next says how far it is. A writer finishes, so that its answer is true, unless
-            it says how far it is before it has written anything.
+        function: The function to call.
+        reads: Whether the call changes nothing. A cancelled reader is abandoned: its slot is released at once, and its
+            thread ends at its next progress report. A cancelled writer finishes, unless it reports progress before it
+            has written anything.
     """
     try:
         slots, threads, writers = _LIMITERS.get()
@@ -48,18 +48,18 @@ async def run_in_worker(function: Callable[[], T], *, reads: bool) -> T:
         async with slots.acquired():
             return await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=threads)
     except Stopped:
-        await checkpoint_if_cancelled()  # which ends this task: nobody waits for it
+        await checkpoint_if_cancelled()  # ends this task: the caller has cancelled it
         raise KnowledgeError("The work ended before it was done.", hint="Call again.") from None
 
 
 def end_abandoned_calls() -> None:
-    """End the process with 0 if calls or a start that nobody waits for are at work; to be called when all is closed.
+    """Exit with status 0 if abandoned calls or an unfinished start-up still run. Call this after everything is closed.
 
-    The interpreter would wait for the threads of calls, which cannot be woken. A start that still imports modules
-    fails when the interpreter ends, and its traceback would stand on standard error.
+    The interpreter would otherwise wait for the threads of calls, which cannot be interrupted. A start-up thread that
+    still imports modules fails at interpreter exit and prints a traceback.
     """
     if any(thread.name in {_WORKER, START_THREAD} for thread in threading.enumerate()):
-        with suppress(OSError, ValueError):  # nobody may read them any more
+        with suppress(OSError, ValueError):  # standard output may be closed already
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(0)

@@ -1,4 +1,4 @@
-"""Calls of plugins' functions with timeouts. A failing call ends nothing but itself."""
+"""Calls of plugins' functions with timeouts. A failing call affects no other call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commonplace.faces.mcp.peers import Level, Peer
 LOAD_SECONDS = 20.0
 """Timeout in seconds for loading a plugin with all its imports."""
 START_SECONDS = 5.0
-"""Timeout in seconds of each method that returns what a plugin provides."""
+"""Timeout in seconds of each method that returns a plugin's additions."""
 ALL_SECONDS = 30.0
 """Maximum total seconds that a start waits for timed-out plugins."""
 MIN_SECONDS = 0.5
@@ -26,7 +26,7 @@ MIN_SECONDS = 0.5
 HOOK_SECONDS = 5.0
 """Timeout in seconds of a plugin's function in a write, check or orientation."""
 TOOL_SECONDS = 60.0
-"""Timeout in seconds of a plugin's tool, prompt or resource, without the time in which it waits for the client."""
+"""Timeout in seconds of a plugin's tool, prompt or resource. Requests to the client restart the timeout."""
 LOOK_SECONDS = 0.1
 """Polling interval in seconds for whether the client of a call is still connected."""
 MAX_WAITING = 1_000
@@ -42,11 +42,11 @@ class OverdueError(Exception):
         super().__init__("a plugin did not answer in time")
         self.call = call
         self.stopped = stopped
-        """The reason if the call was cancelled instead; None for a timeout."""
+        """The cancellation, if the client has disconnected; None for a timeout."""
 
 
 class StartBudget:
-    """The time that one start still waits for plugins. Shared by threads without a lock, because it only decreases."""
+    """The remaining time that a start waits for plugins. Shared by threads without a lock: it only decreases."""
 
     def __init__(self) -> None:
         self._left = ALL_SECONDS
@@ -92,7 +92,7 @@ class DeliveryQueue:
         """Start time of the current call."""
 
     def deliver(self, function: Callable[[], object], seconds: float) -> Future[object] | None:
-        """Queue a call and wait for it at most `seconds`; None if the queue is full."""
+        """Queue a call and wait at most `seconds` for its end. Returns None if the queue is full."""
         if self._waiting.qsize() >= MAX_WAITING:
             return None
         outcome: Future[object] = Future()
@@ -136,11 +136,11 @@ class DeliveryQueue:
 
 
 def outcome_of(function: Callable[[], T], outcome: Future[T] | None = None) -> Future[T]:
-    """Call a plugin's function in this thread; whatever it raises, an exit included, ends only this call.
+    """Call a plugin's function in this thread. Every exception is caught, including SystemExit.
 
     Args:
         function: The function.
-        outcome: Receives its result or exception; None for a new future.
+        outcome: Receives the function's result or exception; None for a new future.
 
     Returns:
         The finished future.
@@ -156,7 +156,7 @@ def outcome_of(function: Callable[[], T], outcome: Future[T] | None = None) -> F
 
 
 def is_failure(error: BaseException) -> bool:
-    """Whether an error of a function that may refuse by any exception is none: an exit, or an exhausted machine."""
+    """Whether an exception is a failure of the plugin and not its refusal: SystemExit, or exhausted resources."""
     return not isinstance(error, Exception) or isinstance(error, (RecursionError, MemoryError, EOFError))
 
 
@@ -174,7 +174,7 @@ def message_of(error: BaseException) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Relay:
-    """Relays a plugin's requests to the client to the thread that serves the call."""
+    """Passes a plugin's requests for the client to the thread that serves the call."""
 
     wanted: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
     peer: Peer
@@ -186,7 +186,7 @@ class _Relay:
         return self._ask(lambda: self.peer.can(capability))
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
-        """Answers by name. Raises the errors of `Peer.ask`."""
+        """Send requests to the client; returns the answers by name. Raises the same errors as `Peer.ask`."""
         return self._ask(lambda: self.peer.ask(requests))
 
     def log(self, level: Level, text: str) -> None:
@@ -209,16 +209,16 @@ class _Relay:
 def call_with_client(
     function: Callable[[Peer], T], peer: Peer, seconds: float, go_on: Callable[[], None] = lambda: None
 ) -> Future[T]:
-    """As `call_with_timeout`, with access to the client. Every request to the client restarts the timeout.
+    """Like `call_with_timeout`, with access to the client. Every request to the client restarts the timeout.
 
     Args:
         function: The function to call with the client.
         peer: The client.
         seconds: Timeout between two requests to the client.
-        go_on: Called at intervals; raises `Stopped` if the client has gone.
+        go_on: Called at intervals; raises `Stopped` if the client has disconnected.
 
     Raises:
-        OverdueError: the call timed out, or the client has gone.
+        OverdueError: the call timed out, or the client has disconnected.
     """
     relay = _Relay(SimpleQueue(), peer, threading.Event())
     outcome = start_call(lambda: function(relay))

@@ -1,4 +1,4 @@
-"""The values passed to plugins: the context of a call, and entries, in the form of the older server."""
+"""The values passed to plugins: the context of a call, and entries. Their form is that of the older server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PluginContext:
     operation: str = ""
     """`create`, `update` or `delete` for a hook, if known."""
     user: str = ""
-    """Always "": callers are not identified."""
+    """Always "", as callers are not identified."""
     kb_type: str = ""
     kb_schema: None = None
     extra: dict[str, object] = field(default_factory=dict[str, object])
@@ -44,7 +44,7 @@ class PluginContext:
 
     def get(self, key: str, default: object = None) -> object:
         """A field by its name, or `default`."""
-        return self[key] if key in self else default  # noqa: SIM401 - this is that `get`
+        return self[key] if key in self else default  # noqa: SIM401 - this is `get` itself
 
     def __contains__(self, key: str) -> bool:
         return key in self.__slots__ or key in self.extra

@@ -15,7 +15,7 @@ from typing import cast
 log = logging.getLogger(__name__)
 
 FAULTS_FILE = "plugin-faults.json"
-"""In the state folder: faults that servers recorded, for `doctor`, which is another process."""
+"""File name in the state folder. Servers record faults there, so that `doctor`, another process, can list them."""
 MAX_PER_PLUGIN = 50
 """Maximum number of faults per plugin that are stored and logged."""
 RETENTION_SECONDS = 7 * 86_400.0
@@ -32,9 +32,9 @@ class Fault:
 
     plugin: str
     hook: str
-    """Name of the method concerned; "" for the plugin as a whole."""
+    """Name of the method concerned; "" if the fault concerns the whole plugin."""
     message: str
-    """What was found, and what is expected."""
+    """The invalid value or error, and the valid values."""
 
     def __str__(self) -> str:
         return f"{self.hook}: {self.message}" if self.hook else self.message
@@ -48,16 +48,16 @@ class Faults:
         self._known: dict[Fault, None] = {}
         self._folder: Path | None = None
         self.stamps: dict[str, str] = {}
-        """By plugin, a text that changes with the plugin's code."""
+        """A stamp for each plugin, which changes with the plugin's code."""
 
     def note(self, plugin: str, hook: str, message: str, *, in_call: bool = False) -> None:
-        """Record and log a fault, unless it is known.
+        """Record and log a fault unless it has been recorded already.
 
         Args:
             plugin: Name of the plugin.
             hook: The method concerned, or the function that it returned.
-            message: What was found, and what is expected.
-            in_call: Whether a call had the fault, so that merely loading the plugin would not show it.
+            message: The invalid value or error, and the valid values.
+            in_call: Whether the fault occurred in a call, so that loading the plugin does not reproduce it.
         """
         fault = Fault(plugin, hook, message[:MAX_TEXT_CHARS])
         with self._lock:

@@ -1,6 +1,6 @@
-"""Finds and loads plugins. A failing plugin is skipped, with its reason.
+"""Finds and loads plugins. A failing plugin is skipped, and the reason is recorded.
 
-Every start imports this module; what plugins add is collected in `service_extensions` and `toolset_extension`.
+Every start imports this module. The plugins' additions are collected in `service_extensions` and `toolset_extension`.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
 
 
 class Plugin:
-    """A loaded plugin, through which all calls of its code go.
+    """A loaded plugin. All calls of its code go through this class.
 
     Args:
         name: The plugin's name.
-        made: The object of its entry point.
-        faults: Records its faults.
-        patience: Time that a start waits for its methods.
+        made: The plugin object, created by its entry point.
+        faults: Records the plugin's faults.
+        patience: Remaining time that a start waits for plugins.
     """
 
     def __init__(self, name: str, made: object, faults: Faults, patience: StartBudget) -> None:
@@ -67,7 +67,7 @@ class Plugin:
         self._deliveries = DeliveryQueue()
 
     def fault(self, hook: str, message: str, *, in_call: bool = False) -> None:
-        """Record a fault of a method's result, or of a call."""
+        """Record a fault of a method's result or of a call."""
         self._faults.note(self.name, hook, message, in_call=in_call)
 
     def hook_result(self, hook: str, check: Callable[[object, FaultSink], T], nothing: T, *arguments: object) -> T:
@@ -106,7 +106,7 @@ class Plugin:
         Args:
             hook: The method concerned.
             what: The function that was called.
-            error: Its exception.
+            error: The exception of the call.
         """
         gave = f"gave {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
         self.fault(hook, f"{what} {gave}", in_call=True)
@@ -140,7 +140,7 @@ class Plugin:
         Raises:
             KnowledgeError: the call timed out, failed, ended the thread, or returned an invalid value. The message
                 names the plugin and the type of its error.
-            Stopped: the client has gone.
+            Stopped: the client has disconnected.
         """
         if self._overdue[hook]:
             raise KnowledgeError(
@@ -165,7 +165,7 @@ class Plugin:
         self.fault(hook, _wrong_return(error), in_call=True)
         if not isinstance(error, WrongValueError):
             log.error("plugin %s: %s failed", self.name, hook, exc_info=error)
-        said = str(error) if isinstance(error, WrongValueError) else type(error).__name__  # no text of its code's
+        said = str(error) if isinstance(error, WrongValueError) else type(error).__name__  # not the plugin's own text
         raise KnowledgeError(
             f"The plugin {self.name} gave no answer: {said}.", kind="plugin", hint="See `commonplace doctor`."
         ) from error
@@ -202,7 +202,7 @@ class Plugin:
             self.fault(hook, f"a call did not return within {seconds:g} s; {NO_OTHER}", in_call=True)
 
     def _left(self, hook: str, outcome: Future[Any]) -> None:
-        """Reject further calls until this one has returned."""
+        """Refuse further calls of this function until the pending one has returned."""
         with self._lock:
             self._overdue[hook] += 1
         outcome.add_done_callback(lambda _: self._returned(hook))
@@ -219,7 +219,7 @@ class ResourceChanges:
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> None:
-        """Call a listener with the URI of every changed resource; it must not raise."""
+        """Register a listener for changed resources, called with their URIs. The listener must not raise."""
         self._listeners.append(listener)
 
     def notify(self, uri: str) -> None:
@@ -237,7 +237,7 @@ class Plugins:
     changes: ResourceChanges = field(default_factory=ResourceChanges)
 
     def commands(self) -> dict[str, tuple[Plugin, Callable[..., object]]]:
-        """The subcommands that plugins add; of two with one name, the first."""
+        """The subcommands that plugins add. If two have the same name, the first is used."""
         added: dict[str, tuple[Plugin, Callable[..., object]]] = {}
         for plugin in self.loaded:
             for name, function in plugin.hook_result("get_cli_commands", _commands, []):
@@ -257,7 +257,7 @@ def installed_plugins() -> Plugins:
 
 
 def load_plugins() -> Plugins:
-    """Load every plugin of an installed package; of two with one name, the first is used."""
+    """Load the plugins of all installed packages. If two have the same name, the first is used."""
     loaded: dict[str, Plugin] = {}
     faults, patience = Faults(), StartBudget()
     for point in _points():

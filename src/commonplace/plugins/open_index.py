@@ -28,7 +28,7 @@ _Neighbours = Callable[[Collections, Collection, Address], list[LinkedDocument]]
 class OpenIndex:
     """The open index, read-only, so that plugins need not open anything.
 
-    During a plugin's call, it is restricted to what the caller may read.
+    During a plugin's call, it is restricted to the collections that the caller may read.
     """
 
     collections: Callable[[], Collections]

@@ -1,4 +1,4 @@
-"""Collects what plugins add to the services."""
+"""Collects the plugins' additions to the services."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Function = Callable[..., object]
 
 
 def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[], Collections]) -> Extensions:
-    """What plugins add to the services. Faulty parts are skipped and recorded.
+    """The plugins' additions to the services. Invalid parts are skipped and recorded as faults.
 
     Args:
         plugins: The loaded plugins.
@@ -67,7 +67,7 @@ def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[]
 
 
 def faults_of(plugins: Plugins, state_dir: Path) -> list[Fault]:
-    """The faults of plugins: those found by loading what they add to the services, and those that servers recorded.
+    """All faults of plugins: those found by loading their additions to the services, and those recorded by servers.
 
     Args:
         plugins: The loaded plugins.
@@ -182,7 +182,7 @@ def _functions(rows: Sequence[object], arguments: int, expected: str, tell: Faul
 
 
 def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginContext) -> Hook:
-    """The hook as the services call it: an exception before a write prevents the write, after it is a fault."""
+    """Wrap a hook for the services. An exception before a write prevents the write; after a write, it is a fault."""
 
     def before(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
         del answer_by

@@ -1,4 +1,4 @@
-"""What plugins add to the `kb` toolset: tools, prompts and resources."""
+"""The plugins' additions to the `kb` toolset: tools, prompts and resources."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _PluginResource:
 
 
 def with_plugins(toolset: Toolset, plugins: Plugins) -> Toolset:
-    """The toolset with the plugins' additions after its own; a name that is taken is skipped."""
+    """The toolset with the plugins' additions after its own parts. An addition whose name is taken is skipped."""
     tools = added_tools(toolset.tools, plugins)
     prompts = _prompts(toolset.prompts, plugins)
     return replace(
@@ -226,7 +226,7 @@ def _template(one: _PluginResource) -> ResourceTemplate:
 def _page(
     listed: Sequence[Resource], own: Resources | None, call: Call, offset: int, limit: int
 ) -> tuple[Sequence[Resource], bool]:
-    """The plugins' resources, whose number is known, then the toolset's own."""
+    """One page of the resources: first the plugins', whose number is known, then the toolset's own."""
     page = list(listed[offset : offset + limit])
     if own is None:
         return page, offset + limit < len(listed)

@@ -28,11 +28,11 @@ MAX_SHOWN_CHARS = 60
 
 _Item = TypeVar("_Item")
 FaultSink: TypeAlias = Callable[[str], None]
-"""Reports that one item is skipped, and why."""
+"""Callback for a skipped item; its argument is the reason."""
 
 
 class WrongValueError(Exception):
-    """A value is invalid; the message says what it is, and what is expected."""
+    """A value is invalid. The message states the value and the valid values."""
 
 
 def wrong(value: object, expected: str) -> WrongValueError:
@@ -40,17 +40,17 @@ def wrong(value: object, expected: str) -> WrongValueError:
 
     Args:
         value: The value.
-        expected: What is expected.
+        expected: Description of the valid values.
     """
     return WrongValueError(f"{kind_of(value)}; expected {expected}")
 
 
 def built(make: Callable[[], _Item], what: str, tell: FaultSink) -> list[_Item]:
-    """The one item that a plugin's value is made into; none if that fails, whatever it raises, which is reported.
+    """Convert a plugin's value to an item. Returns a list with the item; empty if an exception was raised and reported.
 
     Args:
-        make: Makes the item from the value, and may run the plugin's code.
-        what: The value, as the report names it.
+        make: Creates the item; may run the plugin's code.
+        what: Name of the value in the report.
         tell: Receives the report.
     """
     outcome = outcome_of(make)
@@ -156,7 +156,7 @@ def plain_object(value: object, expected: str) -> dict[str, Json]:
     """A copy of a mapping as JSON.
 
     Raises:
-        WrongValueError: as `plain`, or the value is not a mapping.
+        WrongValueError: same as `plain`; or the value is not a mapping.
     """
     if not isinstance(value, Mapping):
         raise wrong(value, expected)
@@ -167,7 +167,7 @@ def function(value: object, arguments: int, expected: str) -> Callable[..., obje
     """A callable that accepts this number of arguments.
 
     Raises:
-        WrongValueError: the value is not one.
+        WrongValueError: the value is not such a callable.
     """
     if not callable(value) or isinstance(value, type):
         raise wrong(value, expected)

@@ -36,31 +36,31 @@ __all__ = [
     "default_settings", "every_setting", "load_settings", "origins",
 ]  # fmt: skip
 _EXCLUDED_BY = {"kb": "replica_of", "replica_of": "kb"}
-"""The setting that a flag replaces, beside its own."""
+"""Settings that exclude each other: a flag for the key removes values of the other setting."""
 MAX_SHOWN_SETTING = 60
 """Maximum length in characters of a wrong value in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting in the form for people."""
+    """The documentation of a setting, for people."""
 
     name: str
-    """Also the key in the file."""
+    """Name of the setting, and its key in the file."""
     variable: str
-    """Name in the environment."""
+    """Name of the environment variable."""
     text: str
     valid: str
     """The valid values in words."""
     default: str
     unit: str
     also: str = ""
-    """Another name in the environment, or ""."""
+    """Alternative environment variable; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class _GivenValue:
-    """A given value, with its source for errors."""
+    """A given value and its origin, for errors."""
 
     value: object
     where: str
@@ -81,10 +81,10 @@ def load_settings(environment: Environment = os.environ, flags: Flags | None = N
 
 
 def origins(environment: Environment = os.environ, flags: Flags | None = None) -> list[tuple[str, str, str]]:
-    """Every setting that is not at its default: name, value as text ("…" for a secret), and source.
+    """Every setting that is not a default: name, value as text ("…" for a secret), and origin.
 
     Raises:
-        ConfigError: as `load_settings` does.
+        ConfigError: same as `load_settings`.
     """
     found = _given(environment, flags)
     told: list[tuple[str, str, str]] = []
@@ -104,7 +104,7 @@ def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
 
 
 def _base_folder(environment: Environment, name: str, default: Path) -> Path:
-    """A base directory; a relative one is not valid and is ignored, as the XDG specification demands."""
+    """A base directory of the XDG specification. A relative path is invalid there and is ignored."""
     given = Path(environment.get(name) or default)
     return given if given.is_absolute() else default
 
@@ -123,10 +123,10 @@ def _given(environment: Environment, flags: Flags | None) -> dict[str, _GivenVal
 
 
 def _with_remotes(flags: Flags) -> Flags:
-    """The flags that were given, with the URLs among the folders of `kb` as remotes to follow.
+    """The given flags, with the URLs in `kb` moved to `replica_of`.
 
     Raises:
-        ConfigError: both folders and remotes are named.
+        ConfigError: both folders and remotes are given.
     """
     given = {name: flag for name, flag in flags.items() if flag is not None}
     named, also = given.get("kb", ()), given.get("replica_of", ())
@@ -197,7 +197,7 @@ def _table(path: Path, *, required: bool) -> dict[str, object]:
 
 
 def _parsed(text: str, name: str) -> dict[str, object]:
-    import tomllib  # noqa: PLC0415 - most users have no file, and a start should be quick
+    import tomllib  # noqa: PLC0415 - most users have no file, and imports delay the start
 
     try:
         return tomllib.loads(text)
@@ -206,7 +206,7 @@ def _parsed(text: str, name: str) -> dict[str, object]:
 
 
 def _unknown(name: str, file: str) -> ConfigError:
-    from difflib import get_close_matches  # noqa: PLC0415 - only on the way out
+    from difflib import get_close_matches  # noqa: PLC0415 - only needed for an error
 
     nearest = get_close_matches(name, _KINDS, 1)
     return ConfigError(
@@ -219,13 +219,13 @@ def _unknown(name: str, file: str) -> ConfigError:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How a setting's value is parsed and described."""
+    """The parser and the documentation of a setting's value."""
 
     about: Doc
     valid: str
     default: str
     convert: Callable[[object], object]
-    """Raises ValueError for an invalid value."""
+    """Converts a value; raises ValueError if it is invalid."""
 
     def read(self, given: _GivenValue) -> object:
         """Parse a value.

@@ -16,7 +16,7 @@ WikilinkStyle: TypeAlias = Literal["linktitle", "pagenametitle", "titlelink", "t
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 
 CURRENT_FOLDER = (Path(),)
-"""The default folders."""
+"""Default of the setting `kb`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

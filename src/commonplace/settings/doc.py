@@ -1,4 +1,4 @@
-"""The documentation of a setting, beside its declaration."""
+"""The documentation of a setting, declared next to its type."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Doc:
 
     text: str
     unit: str = ""
-    """The unit of a number, or ""."""
+    """Unit of a number; "" for other values."""
     default: str = ""
     """The default in words, if it depends on the environment."""
     also: str = ""
-    """Another name in the environment, known from other programs; or ""."""
+    """Alternative environment variable, as used by other programs; "" if there is none."""
     secret: bool = False
-    """Whether messages must not contain the value."""
+    """Whether the value is secret and must not appear in messages."""

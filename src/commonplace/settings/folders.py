@@ -1,4 +1,4 @@
-"""Checks of folders that were named."""
+"""Checks of named folders."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def names_layers(settings: Settings) -> bool:
-    """Whether layers are served, instead of folders side by side."""
+    """Whether layers are served instead of separate folders."""
     return not (settings.manifest is None and settings.personal is None and settings.shared is None)
 
 
 def is_remote(text: str) -> bool:
-    """Whether a text that can name a folder or a Git remote names a remote: it is a URL."""
+    """Whether a text names a Git remote: it contains `://`. Other texts name folders."""
     return "://" in text
 
 
@@ -28,7 +28,7 @@ def is_folder(path: Path) -> bool:
     """Whether a path is a folder, or a link to one.
 
     Raises:
-        StorageError: kind "folder": this cannot be determined, usually because a folder above may not be entered.
+        StorageError: kind "folder": this cannot be determined, usually because a parent folder is not accessible.
     """
     try:
         return stat.S_ISDIR(path.stat().st_mode)
@@ -44,17 +44,17 @@ def is_folder(path: Path) -> bool:
 
 
 def in_git(folder: Path) -> bool:
-    """Whether a folder is in a Git work tree; false if that cannot be determined."""
+    """Whether a folder is in a Git work tree; False if that cannot be determined."""
     real = folder.resolve()
     return any(os.path.exists(parent / ".git") for parent in (real, *real.parents))
 
 
 def require_folders(paths: Sequence[Path]) -> None:
-    """Check that these paths of a command line are folders; a message names the path as it was given.
+    """Check that paths from the command line are folders. Errors name the path as it was given.
 
     Raises:
-        NotFoundError: kind "folder": there is nothing, or a file.
-        StorageError: as `is_folder`.
+        NotFoundError: kind "folder": the path does not exist or is a file.
+        StorageError: same as `is_folder`.
     """
     for path in paths:
         if is_folder(path.expanduser()):

@@ -1,4 +1,4 @@
-"""The types of settings: a description of each, and the conversion of a value."""
+"""The types of settings: descriptions and converters."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Literal, NewType, Union, cast, get_args, get_origin
 
 MAX_NUMBER = 65_535
 Origin = NewType("Origin", str)
-"""Scheme, host and port as browsers send them in `Origin`: lower case, without the scheme's default port."""
+"""An origin in the form of the `Origin` header: scheme, host and port in lower case, without a default port."""
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 _OWN_PORTS = {"http": ":80", "https": ":443"}
 
 
 def value_as_text(value: object) -> str:
-    """A value as text."""
+    """A value as text, in the form of an environment variable."""
     if isinstance(value, tuple):
         separator = os.pathsep if all(isinstance(one, Path) for one in cast("tuple[object, ...]", value)) else " "
         return separator.join(map(str, cast("tuple[object, ...]", value)))

@@ -1,4 +1,4 @@
-"""The one place where a request's `Authorization` becomes a caller, or a refusal."""
+"""Authentication of HTTP requests: turns an `Authorization` header into a `Caller`, or raises."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from commonplace.settings import Tier
 
 BEARER_SCHEME = "bearer "
 DEFAULT_TIER: Tier = "write"
-"""Default tier of a caller who needs no key, or has the server's own."""
+"""Default tier of a caller who needs no key or uses the server's own key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
     """Authenticates callers.
 
-    Nobody needs a key where there is none: no key of the server's own, none created, no identity provider. Revoking the
-    last one opens nothing.
+    A key is required if the server has its own key, a key was ever created, or an identity provider is configured.
+    Revoking the last key does not open the server.
     """
 
     keys: KeyStore
     always_closed: bool
-    """Whether a key is needed even where there is none."""
+    """Whether a key is required even if none exists."""
     own_key: str = ""
     """The server's own key, from its environment."""
     tokens: TokenVerifier | None = None
     tier: Tier | None = None
-    """The most that anybody may do here, or None for what their key says."""
+    """Upper limit of every caller's tier; None for the tier of the key or token."""
 
     @property
     def is_open(self) -> bool:
-        """Whether nobody needs a key."""
+        """Whether requests need no key."""
         return not self.always_closed and not self.own_key and self.tokens is None and not self.keys.ever()
 
     def is_local(self, authorization: str | None) -> bool:
-        """Whether `authenticate` asks no other server: it looks at the file of keys at most."""
+        """Whether `authenticate` can answer without a network call; it reads at most the key file."""
         if self.tokens is None or authorization is None:
             return True
         return authorization[len(BEARER_SCHEME) :].strip().startswith(KEY_PREFIX)
 
     def authenticate(self, authorization: str | None) -> Caller:
-        """The caller with this header.
+        """The caller that this header identifies.
 
         Raises:
-            UnauthenticatedError: a key is needed, and this is none.
+            UnauthenticatedError: a key is required, and the header has no valid one.
         """
         if self.is_open:
             return Caller("", self.tier or DEFAULT_TIER, is_default=self.tier is None)

@@ -1,4 +1,4 @@
-"""A caller as every face sees one, and where a request carries it."""
+"""The caller of a request, and its place in the ASGI scope."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from commonplace.settings import Tier
 
 SCOPE_KEY = "commonplace.caller"
-"""Where the guard leaves the caller in an ASGI scope."""
+"""Key of an ASGI scope under which the guard stores the `Caller`."""
 
 TIERS: tuple[Tier, ...] = ("read", "write", "admin")
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who may call."""
+    """The identity and permissions of a caller."""
 
     id: str
-    """Stable and not secret: a key's id, a token's subject, or "" for whoever needs no key."""
+    """Stable public id: a key's id, a token's subject, or "" for callers without a key."""
     tier: Tier
     collections: frozenset[str] | None = None
     """Names of the collections that exist for this caller; None for all."""
     is_default: bool = False
-    """Whether nobody chose the tier, so that a toolset's own usual one holds."""
+    """Whether the tier is only the default, so that a toolset's own default tier applies."""
     address: str = ""
-    """Where the request came from, as `client_address` gives it."""
+    """Network address of the client, as returned by `client_address`."""
 
     @property
     def counted_as(self) -> str:
-        """For whom limits count: the key or subject, else the address."""
+        """Name under which rate limits count this caller: its id, or its address if the id is empty."""
         return self.id or f"address:{self.address}"
 
 
 def caller_of(scope: Mapping[str, object]) -> Caller:
-    """The caller that the guard found; whoever comes without a guard may do nothing but read nothing."""
+    """The caller that the guard stored in the scope. Without a guard: a caller with tier `read` and no collections."""
     found = scope.get(SCOPE_KEY)
     return found if isinstance(found, Caller) else Caller("", "read", frozenset())
 
 
 def client_address(peer: str, forwarded: str = "") -> str:
-    """The address that limits count for a request: an IPv4 address, or the /64 network of an IPv6 one.
+    """The address under which rate limits count a request: an IPv4 address, or the /64 network of an IPv6 address.
 
     Args:
-        peer: The other end of the connection.
-        forwarded: `X-Forwarded-For` where the server stands behind a proxy, else "". It counts when the peer is in a
-            private network, as a proxy is; its last part is the one that the proxy itself wrote.
+        peer: Address of the connection's other end.
+        forwarded: `X-Forwarded-For` if the server is behind a proxy, else "". Used only if `peer` is a private address;
+            the last part is the one that the proxy appended.
     """
     own = _parsed(peer)
     told = _parsed(forwarded.rpartition(",")[2].strip()) if own is not None and own.is_private else None
     address = told or own
     if address is None:
         return peer
-    if address.version == 4:  # noqa: PLR2004 - of the protocol
+    if address.version == 4:  # noqa: PLR2004 - an IP version
         return str(address)
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
 
@@ -71,5 +71,5 @@ def least(one: Tier, other: Tier) -> Tier:
 
 
 def allows(tier: Tier, needed: Tier) -> bool:
-    """Whether a tier may do what needs another."""
+    """Whether a caller of this tier may do what requires tier `needed`."""
     return TIERS.index(needed) <= TIERS.index(tier)

@@ -1,7 +1,6 @@
-"""Signing people in at the identity provider: authorization code with PKCE (RFC 6749, 7636).
+"""Sign-in at the identity provider: authorization code with PKCE (RFC 6749, 7636).
 
-What must survive the way to the provider and back is in a cookie that only this server can have made. No token is
-stored here.
+State that must survive the redirect is in a cookie that this server seals with an HMAC. No token is stored here.
 """
 
 from __future__ import annotations
@@ -21,35 +20,35 @@ from commonplace.domain.errors import KnowledgeError, UnauthenticatedError, Unav
 from commonplace.faces.access.tokens import LEAST_SCOPE, TIMEOUT, TokenVerifier, provider_metadata
 
 MAX_SECONDS = 600
-"""Seconds within which a person must come back from the provider."""
+"""Maximum age of a sign-in in seconds, from the redirect to the provider until the return."""
 DEFAULT_LIFETIME = 3_600
-"""Seconds for which a token is kept whose provider does not say how long it holds."""
+"""Lifetime of a token in seconds if the provider does not state one."""
 SCOPE = f"openid {LEAST_SCOPE}"
-"""Pages only show, so the least scope is asked for."""
+"""The requested scope. Web pages only read, so the lowest scope suffices."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A person who came back from the provider."""
+    """The result of a successful sign-in."""
 
     token: str
     lifetime: int
-    """Seconds for which the token holds."""
+    """Lifetime of the token in seconds."""
     target: str
-    """Where the person wanted to go."""
+    """The URL that the person requested before signing in."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFlow:
-    """The flow of one server with its identity provider."""
+    """The authorization code flow between this server and its identity provider."""
 
     verifier: TokenVerifier
-    """Checks the tokens that the provider gives."""
+    """Verifies the tokens that the provider issues."""
     client_id: str
     client_secret: str = field(default="", repr=False)
     """"" for a public client, which PKCE alone protects."""
     seal: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    """Key by which the server's processes know their own cookies."""
+    """HMAC key of the cookies; shared by the processes of one server."""
 
     @property
     def issuer(self) -> str:
@@ -57,14 +56,14 @@ class CodeFlow:
         return self.verifier.issuer
 
     def begin(self, back: str, target: str) -> tuple[str, str]:
-        """The URL of the provider to go to, and the cookie's value, which `finish` needs.
+        """The provider's URL to redirect to, and the value of the cookie for `finish`.
 
         Args:
-            back: The URL of this server to which the provider sends the person.
-            target: Where the person wants to go.
+            back: The URL of this server to which the provider redirects the person.
+            target: The URL that the person requested.
 
         Raises:
-            UnavailableError: the provider does not answer.
+            UnavailableError: the provider does not respond.
         """
         state, secret = secrets.token_urlsafe(24), secrets.token_urlsafe(48)
         challenge = _base64(hashlib.sha256(secret.encode()).digest())
@@ -84,17 +83,18 @@ class CodeFlow:
         return url, self._sealed(json.dumps(kept).encode())
 
     def finish(self, cookie: str, query: Mapping[str, str], back: str) -> SignedIn:
-        """Exchange the code with which the provider sent a person back.
+        """Exchange the authorization code for a token.
 
         Args:
             cookie: The cookie's value.
-            query: The parameters with which the provider sent the person back.
-            back: As for `begin`.
+            query: The query parameters of the provider's redirect.
+            back: Same as in `begin`.
 
         Raises:
-            UnauthenticatedError: the person did not begin here, took too long or was refused; the token is not valid.
+            UnauthenticatedError: the sign-in did not start in this browser, expired or was refused, or the token is
+                invalid.
             ForbiddenError: kind "scope": the token has no scope of this server.
-            UnavailableError: the provider does not answer.
+            UnavailableError: the provider does not respond.
         """
         kept = self._read_cookie(cookie)
         given = query.get("state", "")
@@ -114,7 +114,7 @@ class CodeFlow:
         return SignedIn(token, seconds, str(kept.get("target", "/")))
 
     def _exchange_code(self, code: str, secret: str, back: str) -> Mapping[str, object]:
-        import httpx2  # noqa: PLC0415 - only where there is a provider
+        import httpx2  # noqa: PLC0415 - only needed with a provider
 
         given = {
             "grant_type": "authorization_code",
@@ -143,7 +143,7 @@ class CodeFlow:
         return f"{_base64(content)}.{_base64(self._mark(content))}"
 
     def _read_cookie(self, cookie: str) -> Mapping[str, object]:
-        """The content of a cookie; empty if this process did not make it, or made it too long ago."""
+        """The content of a cookie; empty if its seal is not valid or it has expired."""
         content, _, mark = cookie.partition(".")
         try:
             raw = base64.urlsafe_b64decode(content + "==")

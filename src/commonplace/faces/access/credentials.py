@@ -1,4 +1,4 @@
-"""Header fields that decide what a request may do."""
+"""Header fields used for authorization."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from starlette.datastructures import Headers
 
 
 def combined(headers: Headers, name: str) -> str:
-    """The value of a field that may be given several times: all of them, joined by commas; "" for none (RFC 9110, 5.3).
+    """All values of a header field joined by commas, or "" if it is absent (RFC 9110, 5.3).
 
-    So what decides about a request is no value that stands beside another one, which a proxy may have read instead.
+    Joining prevents this server and a proxy from choosing different values of a repeated field.
     """
     return ", ".join(headers.getlist(name))
 
 
 def authorization(headers: Headers) -> str | None:
-    """The `Authorization` header, the only credentials of programs."""
+    """The `Authorization` header, or None. Programs have no other credentials."""
     return combined(headers, "authorization") if "authorization" in headers else None

@@ -1,4 +1,4 @@
-"""Access keys: random, shown once, stored as SHA-256 with what they allow."""
+"""Access keys: random, shown once, and stored as SHA-256 with their permissions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from commonplace.faces.access.callers import TIERS, Caller
 from commonplace.settings import Tier
 
 KEY_PREFIX = "cpk_"
-"""Every key begins so, for scanners that look for leaked secrets."""
+"""Prefix of every key, so that secret scanners recognize leaked keys."""
 RANDOM_BYTES = 32
 KEY_FILE = "keys.json"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -38,20 +38,20 @@ class AccessKey:
     """64 hex digits."""
     tier: Tier
     collections: tuple[str, ...] | None
-    """Names, or None for all."""
+    """Names of the permitted collections; None for all."""
     created: str
     """ISO 8601, UTC."""
 
     @property
     def caller(self) -> Caller:
-        """The caller with this key."""
+        """The `Caller` that this key identifies."""
         return Caller(f"key:{self.id}", self.tier, None if self.collections is None else frozenset(self.collections))
 
 
 class KeyStore:
-    """The keys of one machine, in one file that only its owner can read.
+    """The access keys of one machine, in one file that only its owner can read.
 
-    A change by another process is seen by the next request: a revoked key ends at once.
+    Every request sees changes by other processes, so a revoked key is invalid at once.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -59,13 +59,13 @@ class KeyStore:
         self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
         self._any = False
         self._first = self._stamp()
-        """State of the file at the first look; if the file differs since, it has held a key."""
+        """Stamp of the file at construction. If the file has changed since, it has contained a key."""
 
     def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, AccessKey]:
-        """A new key, which nobody can be told again, and what is known of it.
+        """Create a key. Returns the secret, which is not stored and cannot be shown again, and its record.
 
         Raises:
-            InvalidInputError: the name is empty, too long or odd.
+            InvalidInputError: the name is empty, too long, or contains characters that are not permitted.
         """
         if not _NAME.fullmatch(name):
             raise InvalidInputError(
@@ -87,11 +87,11 @@ class KeyStore:
         return token, key
 
     def revoke(self, id_or_name: str) -> AccessKey:
-        """Take a key out of use, now and for running servers.
+        """Revoke a key. Running servers reject it at once.
 
         Raises:
             NotFoundError: no key has this id or name.
-            InvalidInputError: several have this name.
+            InvalidInputError: several keys have this name.
         """
         with self._locked():
             keys = self.all()
@@ -110,7 +110,7 @@ class KeyStore:
         return found[0]
 
     def all(self) -> tuple[AccessKey, ...]:
-        """Every key in order of creation.
+        """All keys in order of creation.
 
         Raises:
             ConfigError: the file is damaged.
@@ -131,11 +131,11 @@ class KeyStore:
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def ever(self) -> bool:
-        """Whether there is a key, or was one since this began."""
+        """Whether a key exists, or existed at any time since construction."""
         return bool(self.all()) or self._any
 
     def find(self, token: str) -> AccessKey | None:
-        """The key that this is, found without telling by time how much of it is right."""
+        """The key that matches this token. Digests are compared in constant time."""
         given = digest(token)
         found: AccessKey | None = None
         for key in self.all():
@@ -161,7 +161,7 @@ class KeyStore:
 
 
 def digest(token: str) -> str:
-    """The SHA-256 of a key; enough for a secret of 256 random bits, which no dictionary holds."""
+    """The SHA-256 of a key. A plain hash suffices: a key has 256 random bits, which no dictionary contains."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 

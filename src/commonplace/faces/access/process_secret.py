@@ -1,4 +1,4 @@
-"""The secret of a server, by which it knows what it has sealed itself: new at each start, shared by its workers."""
+"""The secret with which a server seals its own values: random at each start, shared by its workers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class _Secret:
 
 
 def share_secret(value: bytes) -> None:
-    """Use the secret of all workers. Called before anything is sealed."""
+    """Set the secret that all workers share. Must be called before `secret_for`."""
     _Secret.value = value
 
 
 def secret_for(purpose: str) -> bytes:
-    """A key of 32 bytes for one purpose."""
+    """Derive a 32-byte key for one purpose."""
     return hmac.digest(_Secret.value, purpose.encode(), "sha256")

@@ -1,4 +1,4 @@
-"""How many calls a caller may make: a bucket of tokens for each, filled steadily."""
+"""Rate limits: one token bucket for each caller, refilled steadily."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from typing import NamedTuple, Protocol, TypeAlias
 from commonplace.domain.errors import RateLimitedError
 
 DEFAULT_RATE = 6_000
-"""Calls a minute."""
+"""Default limit, in calls per minute."""
 WRONG_KEY = 20
-"""Calls that a request with a wrong key counts as."""
+"""Cost of a request with a wrong key, in calls."""
 MAX_CALLERS = 10_000
-"""Buckets kept; the longest unused is forgotten, which is full again by then."""
+"""Maximum number of buckets. Beyond this, the least recently used bucket is removed, which is full again by then."""
 
 
 class Bucket(NamedTuple):
-    """The calls that a caller had left at a time."""
+    """The calls that a caller had left at a moment."""
 
     left: float
     since: float
-    """Seconds of the limiter's clock."""
+    """Time of the last change, in seconds of the limiter's clock."""
 
 
 Change: TypeAlias = Callable[[Bucket | None], Bucket]
-"""From a caller's bucket, None for a new caller, to the one that replaces it."""
+"""Maps a caller's bucket (None for a new caller) to its replacement."""
 
 
 class Buckets(Protocol):
-    """The buckets of all callers."""
+    """Storage for the buckets of all callers."""
 
     def change(self, caller: str, change: Change) -> None:
-        """Replace the bucket of a caller by what `change` makes of it, while nobody else changes it."""
+        """Replace a caller's bucket by the result of `change`, atomically."""
         ...
 
 
 class ProcessBuckets:
-    """The buckets of one process, in memory."""
+    """Buckets in the memory of one process."""
 
     def __init__(self) -> None:
         self._buckets: OrderedDict[str, Bucket] = OrderedDict()
         self._lock = Lock()
 
     def change(self, caller: str, change: Change) -> None:
-        """Replace the bucket of a caller; the callers that were away longest are forgotten."""
+        """Replace a caller's bucket. Above `MAX_CALLERS`, the least recently used buckets are removed."""
         with self._lock:
             self._buckets[caller] = change(self._buckets.pop(caller, None))
             while len(self._buckets) > MAX_CALLERS:
@@ -55,12 +55,12 @@ class ProcessBuckets:
 
 
 class RateLimiter:
-    """The limit of all callers.
+    """Limits the call rate of each caller.
 
     Args:
-        per_minute: Calls that a caller may make in the long run, and as many at once; 0 for no limit.
-        clock: Seconds that only grow, the same for all that share the buckets.
-        buckets: The buckets of the callers; None for those of this process.
+        per_minute: Permitted calls per minute, and the size of a burst; 0 for no limit.
+        clock: Monotonic clock in seconds, the same for all limiters that share the buckets.
+        buckets: Storage of the buckets; None for this process's memory.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class RateLimiter:
         self._buckets = buckets or ProcessBuckets()
 
     def take(self, caller: str, calls: int = 1) -> None:
-        """Count calls; those that are refused do not count.
+        """Count calls. Refused calls are not counted.
 
         Args:
-            caller: Whose.
-            calls: How many a request counts as; at the most as many as there can be.
+            caller: The caller's name, as in `Caller.counted_as`.
+            calls: Cost of the request in calls; capped at the burst size.
 
         Raises:
-            RateLimitedError: too many; context holds `retry_after` in whole seconds.
+            RateLimitedError: the limit is exceeded; the context has `retry_after` in whole seconds.
         """
         if not self._rate:
             return

@@ -1,4 +1,4 @@
-"""The worker that holds an MCP session: its number follows the session's id, as in `0f3a….2`."""
+"""Routing of MCP sessions to workers: a session id ends in the number of its worker, as in `0f3a….2`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _HEAD_LINE = re.compile(rb"\r\nmcp-session-id:[ \t]*[!-~]+\.([0-9]{1,18})[ \t]*\
 
 
 def owner_in(head: bytes) -> int | None:
-    """The worker that holds the session of a request; None if the request names no session of a worker.
+    """The number of the worker that owns the request's session; None if the request has no such session id.
 
     Args:
-        head: Line and headers of the request, with the empty line behind them.
+        head: Request line and headers, including the final empty line.
     """
     found = _HEAD_LINE.search(head)
     return int(found[1]) if found else None
 
 
 def without_owner(scope: Scope, worker: int) -> Scope:
-    """A request as the holder of its session knows it.
+    """The request with the worker's number removed from its session id.
 
-    An id that names another worker stays as it is: no session has it, which is what its client is to be told.
+    An id of another worker is unchanged: no session has it, so the client gets the error for an unknown session.
     """
     return {
         **scope,
@@ -34,7 +34,7 @@ def without_owner(scope: Scope, worker: int) -> Scope:
 
 
 def with_owner(send: Send, worker: int) -> Send:
-    """A `send` that appends the worker's number to the session id in answers."""
+    """Wrap `send` so that session ids in responses end in the worker's number."""
     mark = f".{worker}".encode()
 
     async def sent(message: Message) -> None:

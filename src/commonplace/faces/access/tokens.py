@@ -1,4 +1,4 @@
-"""Tokens of an identity provider: OAuth 2.1 access tokens as JWT, checked as a resource server does."""
+"""OAuth 2.1 access tokens of an identity provider: JWTs, verified as a resource server does."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from jwt import PyJWKClient
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Asymmetric ones only: a shared secret would let the resource server's key sign tokens."""
+"""Asymmetric algorithms only. With a shared secret, this server could sign tokens itself."""
 TIMEOUT = 10.0
-"""Seconds for an answer of the provider."""
+"""Timeout in seconds of requests to the provider."""
 LEEWAY = 30.0
-"""Seconds by which clocks may differ."""
+"""Tolerated clock difference in seconds."""
 SCOPE_PREFIX = "commonplace:"
 LEAST_SCOPE = f"{SCOPE_PREFIX}read"
 DISCOVERY = ("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server")
@@ -29,19 +29,19 @@ class TokenVerifier:
     """Verifies the tokens that one provider issues for one resource."""
 
     issuer: str
-    """Its URL, as its tokens name it in `iss`."""
+    """The provider's URL, as in the `iss` claim of its tokens."""
     audience: str
-    """Required `aud` of tokens: this server's URL, or the provider's name for it."""
+    """Required `aud` claim: this server's URL, or the provider's name for this server."""
 
     def verify_token(self, token: str) -> Caller:
         """The caller of a token. The scopes `commonplace:read|write|admin` give the tier.
 
         Raises:
-            UnauthenticatedError: forged, expired, malformed, of another issuer or for another audience.
-            ForbiddenError: kind "scope": none of its scopes is ours.
-            UnavailableError: the provider's keys cannot be had now.
+            UnauthenticatedError: the token is forged, expired, malformed, or has another issuer or audience.
+            ForbiddenError: kind "scope": the token has no scope of this server.
+            UnavailableError: the provider's keys cannot be fetched.
         """
-        import jwt  # noqa: PLC0415 - only where there is a provider
+        import jwt  # noqa: PLC0415 - only needed with a provider
 
         try:
             key = self._keys.get_signing_key_from_jwt(token)
@@ -57,7 +57,7 @@ class TokenVerifier:
                     options={"require": ["exp", "iss", "aud"]},
                 ),
             )
-        except (jwt.PyJWKClientConnectionError, OSError, ValueError) as error:  # the last one: its keys are no JSON
+        except (jwt.PyJWKClientConnectionError, OSError, ValueError) as error:  # ValueError: the key set is not JSON
             raise _no_provider() from error
         except jwt.PyJWTError as error:
             raise _not_valid() from error
@@ -71,19 +71,19 @@ class TokenVerifier:
 
     @property
     def _jwks_uri(self) -> str:
-        """Where the provider says that its keys are."""
+        """URL of the provider's key set, from its metadata."""
         return str(provider_metadata(self.issuer, "jwks_uri")["jwks_uri"])
 
 
 def provider_metadata(issuer: str, needed: str) -> dict[str, object]:
-    """The metadata of a provider (OpenID Connect Discovery, RFC 8414), fetched with each call.
+    """The metadata of a provider (OpenID Connect Discovery, RFC 8414). Fetched on each call.
 
     Args:
         issuer: The provider's URL.
-        needed: The key whose value must be a text.
+        needed: A required key; its value must be a string.
 
     Raises:
-        UnavailableError: it does not answer, or does not say this.
+        UnavailableError: the provider does not respond, or its metadata lacks the required key.
     """
     import httpx2  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ def provider_metadata(issuer: str, needed: str) -> dict[str, object]:
 
 
 def _subject(claims: dict[str, object]) -> str:
-    """The person or, where a machine was given the token, the machine."""
+    """The `sub` claim; for a token issued to a machine, its client id."""
     return str(next((claims[name] for name in ("sub", "client_id", "azp") if claims.get(name)), ""))
 
 
@@ -116,7 +116,7 @@ def _tier(claims: dict[str, object]) -> Tier:
 
 
 def _scopes(claims: dict[str, object]) -> list[str]:
-    """The scopes in `scope`, or in `scp` if there is no such claim: a text (RFC 9068) or a list of texts."""
+    """The scopes of the claim `scope`, or of `scp` if there is no `scope`: a string (RFC 9068) or a list of strings."""
     scope = next((claims[name] for name in ("scope", "scp") if claims.get(name) is not None), "")
     if isinstance(scope, str):
         return scope.split()

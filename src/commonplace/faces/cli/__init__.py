@@ -1,1 +1,1 @@
-"""The command line: one module a command, and what the commands share."""
+"""The command line: one module per command, and the code that the commands share."""

@@ -1,4 +1,4 @@
-"""The command line as a whole: finds the command, and says what is wrong with a command line that is none."""
+"""The entry point of the command line: dispatches to commands and reports usage errors."""
 
 from __future__ import annotations
 
@@ -44,15 +44,18 @@ OWN_COMMANDS = (
     "model",
     "embed-worker",
 )
-"""In the order in which the help names them; each is a module of `commands`. Those of toolsets follow."""
+"""Modules of `commands`, in the order of the help.
+
+Commands of toolsets are listed after these and `EVERYDAY_COMMANDS`.
+"""
 EVERYDAY_COMMANDS = ("find", "new", "open", "mv", "rm", "recent", "tags", "wanted", "orphans")
-"""Named after them; each is a module of `everyday`."""
+"""Modules of `everyday`; listed after `OWN_COMMANDS`."""
 LAST_COMMANDS = ("connect", "completion")
-"""Named at the end."""
+"""Commands that are listed last."""
 
 NAME = "commonplace"
 MAX_SUMMARY_CHARS = 63
-"""Characters that the list of commands has room for behind a name."""
+"""Maximum characters of a summary in the list of commands, so that a line has at most 80 columns."""
 
 log = logging.getLogger(__name__)
 
@@ -71,10 +74,10 @@ one JSON document under --json. Data is on standard output, everything else on s
 
 
 def command_modules(added: Mapping[str, str]) -> dict[str, str]:
-    """The module of every command, in the order in which the help names them.
+    """The module of every command, in the order of the help.
 
     Args:
-        added: Those of the toolsets' commands, by name.
+        added: Modules of the toolsets' commands, by name.
     """
     own, last = (
         {name: f"commonplace.faces.cli.commands.{name.replace('-', '_')}" for name in names}
@@ -88,13 +91,13 @@ def run(argv: Sequence[str], parts: CliDependencies) -> int:
     """Run one command line.
 
     Args:
-        argv: Without the program's name.
-        parts: What the composition root lends.
+        argv: Arguments without the program's name.
+        parts: Functions of the composition root.
 
     Returns:
-        The exit code, as `failures.EXIT_CODES` lists them.
+        The exit code, as listed in `failures.EXIT_CODES`.
     """
-    # Only the command that is asked for is loaded; help, completion and mistakes need all of them.
+    # Only the requested command is imported. Help, completion and unknown commands need all of them.
     modules = command_modules(parts.toolset_commands())
     known = bool(argv) and argv[0] in modules
     app = _app({argv[0]: modules[argv[0]]} if known else modules, parts)
@@ -137,7 +140,7 @@ def _add(app: typer.Typer, name: str, function: Callable[..., object]) -> None:
 
 
 def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
-    """The commands of plugins; one that is no command is skipped, and a fault is recorded for its plugin."""
+    """The valid commands of plugins. An invalid command is skipped and recorded as a fault of its plugin."""
     usable: dict[str, Callable[..., object]] = {}
     taken = command_modules(parts.toolset_commands())
     for name, added in parts.commands().items():
@@ -148,7 +151,7 @@ def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
         try:
             _add(alone, name, added.function)
             get_command(alone)
-        except Exception as error:  # noqa: BLE001 - somebody else's code: whatever it is must not stop the others
+        except Exception as error:  # noqa: BLE001 - a plugin's error must not affect other commands
             added.refuse(f"the command {name} is skipped: {str(error)[:200]}")
         else:
             usable[name] = added.function
@@ -156,7 +159,7 @@ def usable_commands(parts: CliDependencies) -> dict[str, Callable[..., object]]:
 
 
 def _end_commands(name: str, app: typer.Typer) -> None:
-    """Let every command of a plugin's app end with an exit code, those of its groups included."""
+    """Wrap every command of a plugin's app, including its groups, so that it ends with an exit code."""
     for command in app.registered_commands:
         if command.callback is not None:
             command.callback = _with_exit_code(name, command.callback)
@@ -166,7 +169,7 @@ def _end_commands(name: str, app: typer.Typer) -> None:
 
 
 def _with_exit_code(name: str, function: Callable[..., object]) -> Callable[..., object]:
-    """A plugin's command that ends with an exit code, whatever it does."""
+    """Wrap a plugin's command so that it ends with an exit code in every case."""
 
     @wraps(function)
     def run(*arguments: object, **options: object) -> object:
@@ -174,7 +177,7 @@ def _with_exit_code(name: str, function: Callable[..., object]) -> Callable[...,
             code = function(*arguments, **options)
         except (typer.Exit, typer.TyperException):
             raise
-        except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
+        except BrokenPipeError:  # the reader, such as `head`, has closed the pipe, which is not an error
             leave_closed_pipe()
             raise typer.Exit(PIPE_CLOSED) from None
         except KnowledgeError as error:
@@ -196,7 +199,7 @@ def _main(*, version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def _help(text: str) -> str:
-    """Help in which examples keep their lines; every other paragraph is wrapped to the terminal's width."""
+    """Mark examples so that typer keeps their lines; other paragraphs are wrapped to the terminal's width."""
     return re.sub(r"(?m)^Examples:$", "\b\nExamples:", text)
 
 
@@ -214,12 +217,12 @@ def _epilog() -> str:
 
 
 def parsed_commands(parts: CliDependencies) -> dict[str, object]:
-    """Every command of the product as the parser knows it, for the documentation and for completion."""
-    return dict(getattr(get_command(_app(command_modules(parts.toolset_commands()), parts)), "commands"))  # noqa: B009 - it has no type
+    """All built-in commands as parser objects, for the documentation and for completion."""
+    return dict(getattr(get_command(_app(command_modules(parts.toolset_commands()), parts)), "commands"))  # noqa: B009 - untyped
 
 
 def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
-    """The error of a command line, with the nearest valid names."""
+    """The message and hint for a usage error, with the nearest valid name."""
     message = error.format_message().replace("Value error, ", "")
     possible = cast("list[str] | None", getattr(error, "possibilities", None))
     if not possible:
@@ -229,7 +232,7 @@ def _said(error: typer.TyperException, hint: str) -> tuple[str, str]:
 
 
 def _misused(argv: Sequence[str], error: typer.TyperException, name: str) -> int:
-    """Say what is wrong with a command line; `name` is its command, "" where it names none."""
+    """Report a usage error; returns the exit code. `name` is the command, or "" if unknown."""
     command = f"{NAME} {name}".rstrip()
     hint = f"See {command} --help."
     out = Output(terminal(sys.stdout, sys.stderr, os.environ, no_color="--no-color" in argv), as_json="--json" in argv)

@@ -1,7 +1,7 @@
-"""Turns a command written as a plain function into what typer calls.
+"""Converts a command, written as a plain function, to a function for typer.
 
-A parameter whose type is a group of options (a dataclass of `options`) stands for all of them; `CommonOptions` is added
-to every command. What a command raises ends here, as a line on standard error and an exit code.
+A parameter whose type is a group of options (a dataclass of `options`) is expanded to its options. `CommonOptions` is
+added to every command. Exceptions of commands are reported on standard error and become exit codes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Command = Callable[..., int | None]
-"""Takes a session and its own arguments; returns an exit code, None for 0."""
+"""A command function: takes a session and its own arguments; returns an exit code, or None for 0."""
 
 
 SERVERS = frozenset({"mcp", "serve", "lsp", "embed-worker"})
@@ -59,31 +59,31 @@ UNPAGED = frozenset(
         "completion",
     }
 )
-"""Commands that do something: what they say stays on the screen, however long."""
+"""Commands with effects. Their output is never shown in a pager, so that it stays on the screen."""
 
 _DIGITS = re.compile(r"[0-9]{1,15}")
 
 
 class BoundCommand:
-    """A command as typer calls it: one keyword for each argument and option.
+    """A command as a function for typer, with one keyword argument for each argument and option.
 
     Args:
-        name: As it is typed.
-        command: What it does.
-        parts: What it does it with.
+        name: Name of the command.
+        command: The command function.
+        parts: Functions of the composition root.
     """
 
     def __init__(self, name: str, command: Command, parts: CliDependencies) -> None:
         self.__name__ = name
         self.__doc__ = command.__doc__
-        self.__annotations__ = {}  # typer looks here too; the signature says everything
+        self.__annotations__ = {}  # typer reads annotations here, too, but the signature suffices
         self._command = command
         self._parts = parts
         parameters, self._taken = expanded(command, "session")
         self.__signature__ = inspect.Signature([*parameters, *_parameters(CommonOptions)])
 
     def __call__(self, **values: object) -> None:
-        """Run the command and end with its exit code.
+        """Run the command and exit with its exit code.
 
         Raises:
             typer.Exit: always.
@@ -97,7 +97,7 @@ class BoundCommand:
         try:
             with traced_call(self.__name__, log_name="the log above"):
                 settings = load_settings(flags=common.flags())
-                # Of libraries' messages only warnings are logged.
+                # Libraries log warnings and errors only.
                 least = "ERROR" if settings.log_level == "error" else "WARNING"
                 form = f"%(asctime)s {LOG_FORMAT}" if self.__name__ in SERVERS else LOG_FORMAT
                 logging.basicConfig(level=least, format=form, datefmt=LOG_TIME)
@@ -116,19 +116,20 @@ class BoundCommand:
             session.out.flush()
             for line in waiting:
                 session.out.message(line)
-        except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
+        except BrokenPipeError:  # the reader, such as `head`, has closed the pipe, which is not an error
             leave_closed_pipe()
             return PIPE_CLOSED
         return code or 0
 
 
-def read_plainly(command: Any) -> None:  # noqa: ANN401 - typer's type is its own affair
-    """Let a parser take what is plainly right as it is.
+def read_plainly(command: Any) -> None:  # noqa: ANN401 - the type is internal to typer
+    """Bypass typer's validation for values that are obviously valid.
 
-    It reads every value, given or not, with a library of types, whose import would be a quarter of a short command.
+    typer validates every value, given or not, with a library whose import takes a quarter of the time of a short
+    command.
 
     Args:
-        command: What typer has made of an app: one command, or a group of them.
+        command: A command or a group of commands, created by typer.
     """
     for one in (command, *getattr(command, "commands", {}).values()):
         for parameter in one.get_params(typer.Context(one)):
@@ -137,15 +138,15 @@ def read_plainly(command: Any) -> None:  # noqa: ANN401 - typer's type is its ow
 
 @dataclass(frozen=True, slots=True)
 class _PlainType:
-    """Reads values in the place of typer's own reader, and leaves to that one what may be wrong."""
+    """Validates obviously valid values directly, and passes all others to typer's own validation."""
 
     usual: Callable[[], Any]
 
     def coerce(self, value: object, param: Any, ctx: object) -> object:  # noqa: ANN401
-        """The value that a command is given.
+        """The validated value of a parameter.
 
         Raises:
-            typer.BadParameter: it is not valid.
+            typer.BadParameter: the value is not valid.
         """
         if value is None:
             return () if param.multiple or param.nargs == -1 else None
@@ -154,7 +155,7 @@ class _PlainType:
 
 
 def _plain(value: object, wanted: Any) -> object | None:  # noqa: ANN401
-    """A value that is of its type already or is plainly a number in its range; None for any other."""
+    """The value if it has the wanted type already or is a number within its limits; None in all other cases."""
     type_, limits = wanted.annotation, wanted.parameter_info
     if type_ is int and isinstance(value, str | int):
         number = int(value) if _DIGITS.fullmatch(str(value)) else None
@@ -168,18 +169,18 @@ def _plain(value: object, wanted: Any) -> object | None:  # noqa: ANN401
 
 
 def _is_printable(value: object) -> bool:
-    """Whether it is a text with nothing odd in it, such as bytes that are no UTF-8."""
+    """Whether a value is a string of printable characters. Undecodable bytes of an argument are not printable."""
     return isinstance(value, str) and value.isprintable()
 
 
 def expanded(
     command: Command, lent: str
 ) -> tuple[list[inspect.Parameter], Callable[[dict[str, object]], dict[str, object]]]:
-    """A command's own parameters with every group as its options, and what makes groups of their values again.
+    """The parameters of a command with every group expanded, and a function that assembles groups from their values.
 
     Args:
         command: The command function.
-        lent: The one that does not come from the command line.
+        lent: Name of the parameter that does not come from the command line.
     """
     hints = {n: t for n, t in get_type_hints(command, include_extras=True).items() if n not in {lent, "return"}}
     groups: dict[str, type[object]] = {name: type_ for name, type_ in hints.items() if is_group(type_)}
@@ -204,7 +205,7 @@ def _fields(group: type) -> tuple[Field[object], ...]:
 
 
 def _taken(group: type[T], values: dict[str, object]) -> T:
-    """The group made of its options, which are taken out of the values."""
+    """Create a group from its options, which are removed from the values."""
     return group(**{field.name: values.pop(field.name) for field in _fields(group)})
 
 
@@ -223,5 +224,5 @@ def _parameter(name: str, type_: object, default: object) -> inspect.Parameter:
 
 
 def leave_closed_pipe() -> None:
-    """Let the interpreter flush into nothing when it ends, as nobody reads any more."""
+    """Redirect standard output to the null device, so that the interpreter's final flush does not fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,7 @@
-"""How a failure looks on the command line: lines for a person or one JSON object, on standard error, and an exit code.
+"""Errors on the command line: text or one JSON object on standard error, and an exit code.
 
-As JSON: `{"error": {"code", "message", "hint", "retryable", ...}}`, further keys being what the error knows, such as
-`nearest`, `current_revision` and, of a conflict, `changes`: which lines differ from what was read.
+As JSON: `{"error": {"code", "message", "hint", "retryable", ...}}`. Further keys are the error's context, such as
+`nearest` and `current_revision`. A conflict has `changes`: the lines that differ from those that were read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from commonplace.faces.cli.output import Output, json_text
 from commonplace.faces.errors import error_mapping
 
 FINDINGS = 1
-"""Exit code of `check` and `doctor` when something is wrong."""
+"""Exit code of `check` and `doctor` with findings."""
 USAGE = 2
-"""Exit code of a command line that is none."""
+"""Exit code for an invalid command line."""
 FAILED = 70
-"""Exit code after an error of the program, or of a plugin."""
+"""Exit code after an internal error of the program or a plugin."""
 INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the signal's number, as shells have it."""
+"""Exit code after Ctrl-C: 128 plus the signal's number, as in shells."""
 PIPE_CLOSED = 141
-"""Exit code when the reader of standard output went away."""
+"""Exit code if the reader of standard output has closed the pipe."""
 
 EXIT_CODES = (
     (0, "done"),
@@ -37,11 +37,11 @@ EXIT_CODES = (
     (INTERRUPTED, "interrupted"),
     (PIPE_CLOSED, "the reader of the output went away"),
 )
-"""Exit codes of the command line, for the help; those of errors are in `faces.errors.ERROR_MAPPINGS`."""
+"""Exit codes and their meanings, for the help. The codes of errors are in `faces.errors.ERROR_MAPPINGS`."""
 
 
 def report(out: Output, error: KnowledgeError) -> int:
-    """Say what went wrong on standard error; the exit code."""
+    """Report an error on standard error; returns the exit code."""
     form = error_mapping(error)
     if out.as_json:
         out.message(json_text({"error": error_json(error)}))
@@ -59,7 +59,7 @@ def report(out: Output, error: KnowledgeError) -> int:
 
 
 def error_json(error: KnowledgeError) -> dict[str, Json]:
-    """The error as an object."""
+    """The error as a JSON object."""
     known: dict[str, Json] = {key: value for key, value in error.context.items() if key != "retryable"}
     return {
         "code": error.code.value,

@@ -1,4 +1,4 @@
-"""Options of the commands that choose among pages, in groups: a command that takes a group has all of its options."""
+"""Groups of options for commands that select pages; a parameter of a group's type stands for all its options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEWEST_FIRST: frozenset[SortKey] = frozenset({"created", "updated", "date", "sco
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterOptions:
-    """The filter for pages."""
+    """Options that filter pages."""
 
     type_: Annotated[
         list[str], typer.Option("--type", "-t", metavar="TYPE", help="Of this type or category; repeated: of either.")
@@ -36,10 +36,10 @@ class FilterOptions:
     to: Annotated[str, typer.Option("--to", metavar="DAY", help="Dated this day or earlier.")] = ""
 
     def filter(self) -> Filter:
-        """The filter that the options describe.
+        """The filter that these options describe.
 
         Raises:
-            ConfigError: a day is none, or a field has no `=`.
+            ConfigError: a day is not valid, or a field has no `=`.
         """
         return Filter(
             prefix=self.prefix.removeprefix("./"),
@@ -53,7 +53,7 @@ class FilterOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PagingOptions:
-    """The range of a long answer."""
+    """Options for one page of a long answer."""
 
     limit: Annotated[
         int, typer.Option("--limit", "-n", min=1, max=MAX_LIMIT, metavar="N", help="Maximum number of results.")
@@ -63,7 +63,7 @@ class PagingOptions:
     ] = 0
 
     def more(self, shown: int, total: int) -> str:
-        """The line that says how to go on; "" when everything is shown."""
+        """The line with the option for the next results; "" if all are shown."""
         after = self.offset + shown
         if after >= total:
             return ""
@@ -71,7 +71,7 @@ class PagingOptions:
 
 
 def newest_first(sort: SortKey, *, reverse: bool) -> bool:
-    """Whether a sort is descending: dates and scores are unless turned round, names only then."""
+    """Whether the sort order is descending: dates and scores by default, other keys only if `reverse` is set."""
     return (sort in NEWEST_FIRST) != reverse
 
 

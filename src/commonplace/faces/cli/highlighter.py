@@ -1,4 +1,4 @@
-"""Makes the words of a search stand out in what it found."""
+"""Marks the words of a query in search results."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from commonplace.domain.words.scripts import fold_accents
 from commonplace.faces.cli.output import BOLD, Output, one_line
 
 MIN_PREFIX_CHARS = 3
-"""Characters from which on a searched word also marks the longer words that begin with it."""
+"""Minimum length of a query word that also marks longer words with this prefix."""
 
 _WORD = re.compile(r"\w+")
 
 
 def highlighter(out: Output, query: str) -> Callable[[str], str]:
-    """A function that makes a text safe and one line, with the words of the query bold if styles are shown."""
+    """A function that returns a text as one safe line, with the words of the query in bold if styles are shown."""
     mark = marker(query, lambda word: out.styled(BOLD, word))
     return lambda text: mark(one_line(text))
 
 
 def marker(query: str, mark: Callable[[str], str]) -> Callable[[str], str]:
-    """A function that marks the words of a query in a text that is already safe.
+    """A function that marks the words of a query in a safe text.
 
     Args:
-        query: As it was searched.
-        mark: What makes a word stand out.
+        query: The query as typed.
+        mark: Returns a word with styles.
     """
     question = parse_query(query, _words, prefix=False)
     asked = [*question.words, *(word for phrase in question.phrases for word in phrase.words)]
     words = set(content_words(asked, language_of(asked, lambda _: 0.0)))
-    # A script without blanks has no words to compare: pairs of characters are marked wherever they stand.
+    # In scripts without blanks, no words can be compared. Character n-grams of the query are marked instead.
     grams = {*question.grams, *(gram for phrase in question.phrases for gram in phrase.grams)}
     pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+" if grams else r"(?!)")
 

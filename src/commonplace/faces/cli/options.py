@@ -1,6 +1,6 @@
-"""Options that all commands take, and their checks.
+"""Options of all commands, and checks of option values.
 
-A start of the server comes through here: nothing of the domain but its errors is loaded.
+The server's start imports this module, so it imports nothing of the domain but errors.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from commonplace.settings import Flags, Settings, about
 from commonplace.settings.folders import names_layers
 
 LAYERS_TOOLSET = "cascade"
-"""The toolset of layers."""
+"""Name of the toolset that serves layers."""
 MAX_LIMIT = 10_000
-"""Most results of one answer; further ones are reached by `--offset`."""
+"""Maximum number of results of one answer; `--offset` reaches further ones."""
 
 ADOPT = "Make a store of project knowledge in a folder that holds other files; these are never committed."
-"""Help of `--adopt`."""
+"""Help text of `--adopt`."""
 
 PageArgument: TypeAlias = Annotated[str, typer.Argument(metavar="PAGE", hidden=True)]
 OptionalPageArgument: TypeAlias = Annotated[str | None, typer.Argument(metavar="PAGE", hidden=True)]
@@ -47,15 +47,15 @@ class CommonOptions:
     ] = None
 
     def flags(self) -> Flags:
-        """The settings among them, as `load_settings` takes them."""
+        """The settings among the options, for `load_settings`."""
         return {"kb": self.kb or None, "log_level": self.log_level}
 
 
 def pair(option: str, text: str) -> tuple[str, str]:
-    """`key=value` taken apart.
+    """Split `key=value`.
 
     Raises:
-        ConfigError: there is no `=`, or nothing before it.
+        ConfigError: there is no `=`, or the key is empty.
     """
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
@@ -64,10 +64,10 @@ def pair(option: str, text: str) -> tuple[str, str]:
 
 
 def exclusive(**given: object) -> None:
-    """Refuse options that exclude each other.
+    """Check that at most one of these options is given.
 
     Raises:
-        ConfigError: more than one of them was given.
+        ConfigError: several of them are given.
     """
     names = [name for name, value in given.items() if value]
     if len(names) > 1:
@@ -76,20 +76,20 @@ def exclusive(**given: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerOptions:
-    """The layers, for commands on layers."""
+    """Options that name layers."""
 
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help=about("manifest"))] = None
     personal: Annotated[str | None, typer.Option(metavar="DIR|URL", help=about("personal"))] = None
     shared: Annotated[str | None, typer.Option(metavar="DIR|URL", help=about("shared"))] = None
 
     def flags(self) -> Flags:
-        """The settings among them, as `load_settings` takes them."""
+        """The settings among the options, for `load_settings`."""
         return {"manifest": self.manifest, "personal": self.personal, "shared": self.shared}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaOptions:
-    """Which remotes are followed, for commands that serve."""
+    """Options of replicas, for commands that serve."""
 
     replica_of: Annotated[
         list[str] | None, typer.Option("--replica-of", metavar="URL", help=about("replica_of"), show_default=False)
@@ -103,7 +103,7 @@ class ReplicaOptions:
     ] = None
 
     def flags(self) -> Flags:
-        """The settings among them, as `load_settings` takes them."""
+        """The settings among the options, for `load_settings`."""
         return {
             "replica_of": self.replica_of or None,
             "replica_writes": "true" if self.replica_writes else None,
@@ -113,10 +113,10 @@ class ReplicaOptions:
 
 
 def require_consistent_replicas(settings: Settings) -> None:
-    """Reject options of replicas that need others, or exclude them.
+    """Check that the options of replicas are complete and compatible.
 
     Raises:
-        ConfigError: remotes are named, and layers are, too; or nothing is followed, and an option needs a replica.
+        ConfigError: layers and remotes are both named; or an option needs a replica, but there is none.
     """
     if settings.replica_of and names_layers(settings):
         raise ConfigError(
@@ -147,7 +147,7 @@ AtOption: TypeAlias = Annotated[
 
 
 def require_layers_alone(settings: Settings, *, paths: Sequence[str] | None, flags: Flags, toolset: str | None) -> None:
-    """Refuse what cannot be served beside layers.
+    """Check that the command line names nothing that cannot be combined with layers.
 
     Args:
         settings: The settings, which may name layers.
@@ -156,7 +156,7 @@ def require_layers_alone(settings: Settings, *, paths: Sequence[str] | None, fla
         toolset: The toolset that the command line names.
 
     Raises:
-        ConfigError: layers are named, and folders or another toolset are, too; or one of two layers is missing.
+        ConfigError: folders or another toolset are named together with layers; or one of two layers is missing.
     """
     if not names_layers(settings):
         return

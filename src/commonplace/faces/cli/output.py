@@ -1,7 +1,7 @@
 """Output of commands: data on standard output, messages on standard error.
 
-Data is UTF-8 whatever the locale. Text of pages is never passed to a terminal raw: control characters, which could
-move the cursor or retitle the window, are shown instead of obeyed.
+Data is UTF-8 in every locale. In text of pages, control characters are shown as escapes, as they could move the cursor
+or change the window's title.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from commonplace.domain.json import Json
 BOLD, FAINT, RED, GREEN, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Everything that a terminal may obey but tab and line feed: C0, DEL, C1 and changes of direction."""
+"""Characters with an effect on terminals, except tab and line feed: C0, DEL, C1 and directional formatting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where the output goes, and what can be shown there."""
+    """The streams for output, and the capabilities of the terminal."""
 
     stdout: TextIO
     stderr: TextIO
     styles: bool
-    """Whether ANSI styles may be used where a person looks."""
+    """Whether ANSI styles may be used for output to a terminal."""
     columns: int = 0
-    """Width of standard output, if it is a terminal; 0 if not known."""
+    """Width of the terminal on standard output in columns; 0 if unknown."""
     lines: int = 0
-    """Its height; 0 if not known."""
+    """Height of the terminal in lines; 0 if unknown."""
     links: bool = False
-    """Whether it shows links to click."""
+    """Whether the terminal supports hyperlinks."""
     pager: bool = False
-    """Whether it can be handed to a pager."""
+    """Whether a pager may be used."""
 
     @property
     def interactive(self) -> bool:
-        """Whether a person looks at standard output."""
+        """Whether standard output is a terminal."""
         return self.stdout.isatty()
 
     @property
     def watched(self) -> bool:
-        """Whether a person looks at standard error: where progress is shown."""
+        """Whether standard error is a terminal, so that progress can be shown."""
         return self.stderr.isatty()
 
 
 def terminal(stdout: TextIO, stderr: TextIO, environment: Mapping[str, str], *, no_color: bool) -> Terminal:
-    """The terminal as it is; without styles when the caller, `NO_COLOR` or `TERM` says so."""
+    """Detect the capabilities of the terminal. Styles are disabled by `no_color`, `NO_COLOR` or `TERM=dumb`."""
     dumb = environment.get("TERM") == "dumb"
     plain = no_color or bool(environment.get("NO_COLOR")) or dumb
     if not stdout.isatty():
@@ -65,15 +65,15 @@ def terminal(stdout: TextIO, stderr: TextIO, environment: Mapping[str, str], *, 
 
 
 class Output:
-    """Writes a command's answer.
+    """Writes the output of a command.
 
-    For a person lines are broken between words, and all that is written until `flush` is shown at once: in a pager if
-    it is longer than the screen.
+    On a terminal, lines are wrapped between words and buffered until `flush`, which uses a pager if they exceed the
+    screen.
 
     Args:
-        to: Where.
-        as_json: Whether the caller wants JSON.
-        paged: Whether a pager may show the answer.
+        to: The streams.
+        as_json: Whether the output is JSON.
+        paged: Whether a pager may be used.
     """
 
     def __init__(self, to: Terminal, *, as_json: bool, paged: bool = False) -> None:
@@ -81,12 +81,12 @@ class Output:
         self.as_json = as_json
         self._paged = paged
         self._held: list[str] = []
-        """Lines for a person."""
+        """Buffered lines for the terminal."""
         self._messages: list[str] = []
-        """Messages after the lines, on standard error."""
+        """Messages for standard error, written after the buffered lines."""
 
     def raw(self, content: bytes) -> None:
-        """Pass bytes on as they are; a person sees their text, with control characters made visible."""
+        """Write bytes unchanged. A terminal gets their text, with control characters escaped."""
         if self.terminal.interactive:
             for line in shown(content.decode("utf-8", "replace").replace("\r\n", "\n").removesuffix("\n")).split("\n"):
                 self.line(line, whole=not self._paged)
@@ -94,12 +94,12 @@ class Output:
             self._write_bytes(content)
 
     def line(self, text: str = "", indent: int | None = None, *, whole: bool = False) -> None:
-        """One line of data, already made safe and styled by the caller.
+        """Write one line of data, which the caller has escaped and styled.
 
         Args:
-            text: The line; a text of several keeps its line ends.
-            indent: Blanks before what does not fit on the screen's first line; by default those before the line.
-            whole: Whether it is not broken, such as a command that a person may copy.
+            text: The line; line ends inside it are preserved.
+            indent: Indentation of continuation lines, in blanks; None for the indentation of the line itself.
+            whole: Whether the line is never wrapped, such as a command to copy.
         """
         if self.terminal.interactive:
             self._held += text.split("\n") if whole else self._fitted(text, indent)
@@ -114,26 +114,26 @@ class Output:
         return [row for line in text.split("\n") for row in wrapped(line, self.terminal.columns, indent)]
 
     def json(self, value: Mapping[str, Json]) -> None:
-        """The one JSON document of this answer, on one line."""
+        """Write the JSON document of this answer, on one line."""
         self._write(json_text(value) + "\n")
 
     def message(self, text: str) -> None:
-        """One line for the person, not part of the data; an empty text is no line."""
+        """Write one message to standard error; nothing for an empty text."""
         if text:
             self._say(f"{shown(text)}\n")
 
     def warn(self, label: str, text: str) -> None:
-        """One line for the person that begins with a label that stands out."""
+        """Write one message to standard error, with a highlighted label."""
         stands_out = self.terminal.styles and self.terminal.watched
         self._say(f"{_in(BOLD + RED, label) if stands_out else label} {shown(text)}\n")
 
     def styled(self, style: str, text: str) -> str:
-        """The text made safe, in a style (none when empty) where styles are shown."""
+        """The escaped text, in this style if styles are shown and the style is not empty."""
         safe = shown(text)
         return _in(style, safe) if style and safe and self.terminal.styles and self.terminal.interactive else safe
 
     def file(self, text: str, file: Path | None) -> str:
-        """A page's name made safe, that opens its file on a click where the terminal can."""
+        """The escaped name of a page, as a hyperlink to its file if the terminal supports it."""
         name = self.styled(BOLD, text)
         if file is None or not (self.terminal.links and self.terminal.interactive):
             return name
@@ -142,7 +142,7 @@ class Output:
         return file_link(name, file)
 
     def flush(self) -> None:
-        """Pass on what is held back, so that a closed pipe is noticed here and not at the end of the process."""
+        """Write all buffered output. A closed pipe raises an error here instead of at interpreter exit."""
         held, self._held = self._held, []
         messages, self._messages = self._messages, []
         if held and not self._page(held):
@@ -152,7 +152,7 @@ class Output:
             self.terminal.stderr.write(message)
 
     def _page(self, lines: list[str]) -> bool:
-        """Show lines in the pager if they do not fit on the screen; whether it did."""
+        """Show lines in the pager if they do not fit on the screen. Returns whether the pager was used."""
         if not (self._paged and self.terminal.pager and 0 < self.terminal.lines <= len(lines)):
             return False
         from commonplace.faces.cli.screen.hyperlinks import without_links
@@ -167,7 +167,7 @@ class Output:
         return page(text.encode("utf-8", "backslashreplace"), command, os.environ)
 
     def _say(self, text: str) -> None:
-        """Write to standard error; behind the data that is still held back."""
+        """Write to standard error, after any data that is still buffered."""
         if self.terminal.watched:
             text = "\n".join(self._fitted(text, 0))
         if self._held:
@@ -179,15 +179,15 @@ class Output:
         self._write_bytes(text.encode("utf-8", "backslashreplace"))
 
     def _write_bytes(self, content: bytes) -> None:
-        self.terminal.stdout.buffer.write(content)  # past the locale's encoding; nothing else writes there
+        self.terminal.stdout.buffer.write(content)  # avoids the locale's encoding; nothing else writes to this stream
 
 
 INDENT = 4
-"""Blanks before what a person is told below a page's name."""
+"""Indentation of lines below a page's name, in blanks."""
 
 
 def show_diff(out: Output, text: str) -> None:
-    """Write a unified diff: coloured for a person, byte for byte for a program."""
+    """Write a unified diff: coloured on a terminal, unchanged otherwise."""
     if not out.terminal.interactive:
         out.raw(text.encode("utf-8", "backslashreplace"))
         return
@@ -200,30 +200,30 @@ def _in(style: str, text: str) -> str:
 
 
 def json_text(value: Mapping[str, Json]) -> str:
-    """Compact JSON in which every script stays readable."""
+    """Compact JSON without escapes of non-ASCII characters."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def one_line(text: str) -> str:
-    """The text made safe, with every run of blanks and line ends as one blank."""
+    """The escaped text with every run of white space replaced by one blank."""
     return shown(" ".join(text.split()))
 
 
 def shown(text: str) -> str:
-    """The text with control characters and what cannot be encoded written out by their numbers."""
+    """The text with control characters and unencodable characters escaped."""
     written_out = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
     return written_out.encode("utf-8", "backslashreplace").decode()
 
 
 def short_path(path: Path) -> str:
-    """The absolute path as a person writes it: without `.` and `..`, and with `~` for the own home."""
+    """The absolute path without `.` and `..`, and with `~` for the home folder."""
     home = os.environ.get("HOME", "")
     text = os.path.abspath(path)  # noqa: PTH100 - `resolve` would follow links, which are named as typed
     return f"~{text[len(home) :]}" if len(home) > 1 and (text == home or text.startswith(f"{home}/")) else text
 
 
 def left_out_message(counts: Mapping[str, int]) -> str:
-    """One sentence on files that are not read, and the setting that changes it.
+    """One sentence about files that are not read, and the setting that includes them.
 
     Args:
         counts: Number of files by suffix, at least one.

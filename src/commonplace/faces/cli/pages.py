@@ -1,4 +1,4 @@
-"""Pages on the command line: how one is named, and how it looks as JSON and on a line."""
+"""Pages on the command line: references to pages, and their form as JSON and text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 
 
 def located(collections: Collections, reference: str) -> FoundDocument:
-    """The page that a person means: an exact path or id, else a title or alias that only one page has.
+    """The page for a reference: an exact path or id, or a title or alias that is unique.
 
-    With several folders `NAME:PAGE` names the folder too.
+    If several folders are open, `NAME:PAGE` also names the folder.
 
     Raises:
-        NotFoundError: no such page; context holds `nearest`.
+        NotFoundError: no such page; the context has `nearest`.
     """
     name, page = _split(collections, reference)
     try:
@@ -50,7 +50,7 @@ def _split(collections: Collections, reference: str) -> tuple[str | None, str]:
 
 
 def place_json(collection: Collection, record: Record) -> dict[str, Json]:
-    """The page's identity: the keys with which every JSON object about a page begins."""
+    """The identity of a page: the common first keys of JSON objects about pages."""
     return {
         "collection": collection.name,
         "id": record.id,
@@ -77,12 +77,12 @@ def record_json(found: FoundDocument) -> dict[str, Json]:
 
 
 def path_of(collections: Collections, collection: Collection, address: Address) -> str:
-    """The path in the form that a command accepts: with its folder's name if several are open."""
+    """The path in the form that commands accept: with the folder's name if several folders are open."""
     return f"{collection.name}:{address.path}" if len(collections.members) > 1 else address.path
 
 
 def file_of(session: Session, collections: Collections, collection: Collection, address: Address) -> Path | None:
-    """The absolute path of a page's file; None where the collections are not the folders of the settings."""
+    """The absolute path of a page's file; None if the collections are not the folders of the settings."""
     folders = () if session.settings.replica_of else session.settings.kb
     if len(folders) != len(collections.members):
         return None
@@ -91,13 +91,13 @@ def file_of(session: Session, collections: Collections, collection: Collection, 
 
 
 def page_name(session: Session, collections: Collections, collection: Collection, address: Address) -> str:
-    """As `path_of`, made safe; a person sees it bold, and a click opens the file where the terminal can."""
+    """The escaped result of `path_of`; on a terminal in bold, and as a hyperlink to the file if supported."""
     out, path = session.out, path_of(collections, collection, address)
     return out.file(path, file_of(session, collections, collection, address) if out.terminal.links else None)
 
 
 def record_line(session: Session, collections: Collections, found: FoundDocument) -> str:
-    """A page on one line: path, title, type, tags and date; separated by tabs where a program reads it."""
+    """A page on one line: path, title, type, tags and date; separated by tabs if the output is not a terminal."""
     out, record = session.out, found.record
     date = record.date[:10]
     if not out.terminal.interactive:

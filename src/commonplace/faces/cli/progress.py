@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for a person who waits."""
+"""A progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from commonplace.faces.cli.output import Terminal
 
 DELAY = 0.3
-"""Seconds before a bar is drawn; what is quicker shows none."""
+"""Delay in seconds before the bar is shown, so that short work shows none."""
 
 
 @contextmanager
 def progress_bar(label: str, terminal: Terminal) -> Generator[Progress | None]:
-    """Something to tell how far the work is; None where nobody looks, or where control sequences are not wanted."""
+    """A callback for progress reports; None if standard error is not a terminal or styles are disabled."""
     if not (terminal.watched and terminal.styles):
         yield None
         return
@@ -32,12 +32,12 @@ def progress_bar(label: str, terminal: Terminal) -> Generator[Progress | None]:
 
 @contextmanager
 def activity(terminal: Terminal, message: Callable[[str], None]) -> Generator[Callable[[str], None]]:
-    """A function that takes the name of each step of a long task, for tasks whose length is not known.
+    """A callback that takes the name of each step, for work of unknown length.
 
-    A person sees the step with a clock that runs; otherwise each step is one line.
+    On a terminal, the current step is shown with a running clock; otherwise each step is one line.
 
     Args:
-        terminal: Where it is shown.
+        terminal: The terminal.
         message: Writes one line.
     """
     if not (terminal.watched and terminal.styles):
@@ -53,7 +53,7 @@ def activity(terminal: Terminal, message: Callable[[str], None]) -> Generator[Ca
 
 
 class _Shown:
-    """Draws the bar with the first report after `DELAY`; the library for it is loaded then and not before."""
+    """Shows the bar at the first report after `DELAY`. The library is imported only then."""
 
     def __init__(self, label: str, stderr: TextIO) -> None:
         self._label = label
@@ -68,7 +68,7 @@ class _Shown:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total)
 
     def close(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -79,4 +79,4 @@ class _Shown:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=Console(file=self._stderr), transient=True)
         self._bar.add_task(self._label, total=total)
-        self._bar.start()  # known by now to `close`, should Ctrl-C come here: it has hidden the cursor
+        self._bar.start()  # the attribute is set before: if Ctrl-C arrives here, `close` restores the hidden cursor

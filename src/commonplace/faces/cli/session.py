@@ -1,4 +1,4 @@
-"""The context of a command: its settings, its output, and the folders, opened on first use."""
+"""The context of a command: settings, output, and collections, opened on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from commonplace.faces.cli.progress import progress_bar
 from commonplace.settings import CommitMode, Flags, Settings, load_settings
 from commonplace.settings.folders import require_folders
 
-if TYPE_CHECKING:  # a server starts through here, and answers before it loads them
+if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.json import Json
     from commonplace.domain.ports import Progress
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # a server starts through here, and answers before it loads t
 
 
 class ApplicationHandle(Protocol):
-    """The folders of one process, as the composition root opens them."""
+    """The open collections of one process, provided by the composition root."""
 
     @property
     def services(self) -> Services:
@@ -34,7 +34,7 @@ class ApplicationHandle(Protocol):
         ...
 
     def fetch(self) -> Sequence[str]:
-        """Read the remotes that are followed. Returns why one could not be read whose earlier state is there."""
+        """Fetch the remotes of replicas. Returns a message for each that failed but has an earlier state."""
         ...
 
     def sync(self, progress: Progress | None = None) -> None:
@@ -42,7 +42,7 @@ class ApplicationHandle(Protocol):
         ...
 
     def close(self) -> None:
-        """Release everything."""
+        """Close all collections."""
         ...
 
 
@@ -51,11 +51,11 @@ class HttpOptions:
     """Options of a server over HTTP."""
 
     mcp_only: bool = False
-    """MCP alone, at `/mcp`."""
+    """Whether only MCP is served, at `/mcp`."""
     sse: Literal["off", "beside", "instead"] = "off"
-    """The older transport: at `/sse`, or at `/mcp` itself."""
+    """Path of the older SSE transport: none, at `/sse`, or at `/mcp` instead of the newer transport."""
     anonymous: bool = False
-    """Whether an address that others can reach may be served without a key."""
+    """Whether an address that other machines can reach may be served without a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +64,33 @@ class CliDependencies:
 
     open: Callable[[Sequence[Path], Settings], ApplicationHandle]
     commit_mode: Callable[[Path], CommitMode]
-    """`auto` for a folder in a Git repository, else `manual`."""
+    """The commit mode of a folder: `auto` in a Git repository, else `manual`."""
     serve: Callable[[Settings], None]
-    """Serve `Settings.kb` over MCP until the client goes."""
+    """Serve `Settings.kb` over MCP until the client disconnects."""
     serve_http: Callable[[Settings, HttpOptions], None]
     """Serve `Settings.kb` over HTTP until a signal ends the process."""
     serve_editor: Callable[[Settings], None]
     """Serve folders to an editor until it disconnects."""
     install_model: Callable[[Settings, Path | None, bool, Callable[[str], None]], str]
-    """Install the model for searching by meaning, from a file, or anew even where it is; its name."""
+    """Install the embedding model, from a file if one is given; reinstall it if the flag is set. Returns its name."""
     run_embed_worker: Callable[[Settings, Sequence[str], bool, Callable[[str], None]], int]
-    """Embed for the search cluster the collections of these names, all of them without; the number of chunks."""
+    """Embed the collections of these names, or all, for the search cluster. Returns the number of chunks."""
     git_command: Callable[[], Diagnostic]
-    """Diagnostics of the git command."""
+    """Check the git command."""
     diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]
-    """Diagnostics of one folder's repository and locks."""
+    """Check one folder's repository and locks."""
     check_bundle: Callable[[Collection], BundleReport]
     """Check a folder as a bundle of concepts."""
     toolset_commands: Callable[[], Mapping[str, str]] = dict
-    """The commands of toolsets by name: the module of each."""
+    """Modules of the toolsets' commands, by command name."""
     store_folder: Callable[[Sequence[Path], Settings], Path | None] = lambda _, __: None
-    """The folder that the settings' toolset creates, from those that are named; None if these must exist."""
+    """The folder that the settings' toolset creates, among the given ones; None if it creates none."""
     store_refusal: Callable[[Settings], str] = lambda _: ""
-    """Why the folder of the settings cannot be their toolset's store, with what to do; "" if it can."""
+    """Reason why the folder of the settings cannot be the toolset's store, with a remedy; "" if it can."""
     commands: Callable[[], Mapping[str, AddedCommand]] = dict
-    """Loads the plugins and gives the subcommands that they add, by name."""
+    """Load the plugins and return the commands that they add, by name."""
     plugin_faults: Callable[[Settings], Sequence[tuple[str, str]]] = lambda _: ()
-    """Loads the plugins and gives the name of each in which something is wrong, with what that is."""
+    """Load the plugins and return the faults found, as pairs of plugin name and description."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,30 +98,30 @@ class AddedCommand:
     """A subcommand that a plugin adds."""
 
     function: Callable[..., object]
-    """Or a `typer.Typer`."""
+    """The command function, or a `typer.Typer`."""
     refuse: Callable[[str], None]
-    """Told why it cannot be used."""
+    """Called with the reason if the command cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One run of one command."""
+    """One run of a command."""
 
     dependencies: CliDependencies
     settings: Settings
     flags: Flags
-    """The settings that the command line gave, by name."""
+    """Settings given on the command line, by name."""
     out: Output
 
     def configured(self, flags: Flags) -> Settings:
-        """The settings with further flags of the command line."""
+        """The settings, overridden by further flags."""
         return load_settings(flags={**self.flags, **flags})
 
     def relative(self, page: str) -> str:
-        """A page as its folder names it; an absolute path is taken for a file of one of the folders.
+        """The reference of a page within its folder. An absolute path is taken as a file in one of the folders.
 
         Raises:
-            InvalidInputError: an absolute path outside all of them.
+            InvalidInputError: the path is absolute and in none of the folders.
         """
         given = Path(os.path.normpath(page))
         if not given.is_absolute():
@@ -139,27 +139,28 @@ class Session:
 
     @contextmanager
     def opened(self) -> Generator[Collections]:
-        """The folders with what changed in them since the last time taken in."""
-        settings = replace(self.settings, replica_writes=bool(self.settings.replica_of))  # as `opened_for_writing` does
+        """Open the collections and bring their indexes up to date."""
+        settings = replace(self.settings, replica_writes=bool(self.settings.replica_of))  # as for writing
         with self.opened_application(settings) as application:
             self.sync(application)
             yield application.services.collections
 
     @contextmanager
     def opened_as_is(self) -> Generator[Collections]:
-        """The folders as they were last indexed."""
+        """Open the collections without updating their indexes."""
         with self.opened_application(self.settings) as application:
             fetch(self, application)
             yield application.services.collections
 
     @contextmanager
     def opened_for_writing(self, *, commit: bool) -> Generator[Collections]:
-        """The one folder; each write in it is a commit where it lies in a Git repository, unless `commit` is false.
+        """Open the one folder for writing.
 
-        A remote takes each write before the command ends.
+        If `commit` is true and the folder is in a Git repository, each write is a commit.
+        Writes to a replica are pushed to its remote before the command ends.
 
         Raises:
-            ConfigError: several folders are open; or a write to a remote is to be no commit.
+            ConfigError: several folders are open, or `commit` is false for a remote.
         """
         folder, *others = self.settings.kb
         remotes = self.settings.replica_of
@@ -177,25 +178,25 @@ class Session:
 
     @contextmanager
     def opened_bundle(self, folder: str) -> Generator[Collection]:
-        """One folder, whatever the settings name; its index is not needed."""
+        """Open one folder instead of those in the settings. Its index is not updated."""
         settings = replace(self.configured({"kb": [folder]}), manifest=None, personal=None, shared=None)
         with self.opened_application(settings) as application:
             yield application.services.collections.members[0]
 
     @contextmanager
     def opened_application(self, settings: Settings, *, creates_folder: bool = False) -> Generator[ApplicationHandle]:
-        """Opens everything under these settings, for a command of a toolset; updates no index.
+        """Open the collections of these settings without updating their indexes.
 
         Args:
-            settings: What to open, and how.
-            creates_folder: Whether a folder that does not exist is created by what is opened.
+            settings: The settings.
+            creates_folder: Whether opening creates a missing folder.
 
         Raises:
             NotFoundError: a folder does not exist.
         """
         if not creates_folder and not settings.replica_of:
             require_folders(settings.kb)
-        # Reading needs no commits: asking for them must not refuse a folder without Git.
+        # The commit mode is not set here: reading must not fail in a folder without Git.
         application = self.dependencies.open(settings.kb, settings)
         try:
             yield application
@@ -203,20 +204,20 @@ class Session:
             application.close()
 
     def sync(self, application: ApplicationHandle) -> None:
-        """Bring every index up to date, with a bar that shows how far it is."""
+        """Bring all indexes up to date, with a progress bar."""
         fetch(self, application)
         with progress_bar("Indexing", self.out.terminal) as progress:
             application.sync(progress)
 
 
 def fetch(session: Session, application: ApplicationHandle) -> None:
-    """Read the remotes that are followed, and say which could not be read."""
+    """Fetch the remotes of replicas, and report those that failed."""
     for problem in application.fetch():
         session.out.message(problem)
 
 
 def require_files(session: Session, what: str) -> None:
-    """Refuse what needs the files of a folder, if remotes are open.
+    """Check that a command that needs files is not used with remotes.
 
     Raises:
         ConfigError: remotes are open.
@@ -229,12 +230,12 @@ def require_files(session: Session, what: str) -> None:
 
 @contextmanager
 def opened_at(session: Session, moment: str) -> Generator[tuple[Collections, dict[str, Json]]]:
-    """The folders as they were at a moment ("" for now), and what JSON says of it: the commit of each folder.
+    """Open the collections at a moment ("" for now), and return the commit of each folder as JSON.
 
-    A message names the commit.
+    The commit is also shown as a message.
 
     Raises:
-        InvalidInputError, NotFoundError, GitError: as `services.past.as_of`.
+        InvalidInputError, NotFoundError, GitError: same as `services.past.as_of`.
     """
     with session.opened() as collections:
         if not moment:

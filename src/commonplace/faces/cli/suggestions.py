@@ -11,22 +11,22 @@ from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document, list_tags, property_values
 
 MAX_NAMED = 8
-"""How many names are listed where none is near."""
+"""Maximum number of valid names that are listed if none is similar."""
 
 
 def nearest(given: str, known: Iterable[str]) -> str:
-    """The known name that is most like what was given, without regard to case; "" where none is."""
+    """The most similar known name, ignoring case; "" if none is similar enough."""
     spelt = {fold(name): name for name in known}
     close = get_close_matches(fold(given), spelt, 1, cutoff=0.6)
     return spelt[close[0]] if close else ""
 
 
 def unknown_values(collections: Sequence[Collection], asked: Filter) -> Iterator[str]:
-    """A line for each part of a filter that no page can pass, with what may have been meant.
+    """One line for each part of a filter that no page matches, with the nearest valid value.
 
     Args:
-        collections: Where was looked.
-        asked: The filter that kept nothing.
+        collections: The collections that were searched.
+        asked: The filter without results.
     """
     types = dict.fromkeys(name for one in collections for name, _ in one.index.counts().types if name)
     for type_ in asked.types:

@@ -1,4 +1,4 @@
-"""Text that a command takes from a file or from standard input."""
+"""Text input of commands, from a file or standard input."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from commonplace.services.writes import MAX_DOCUMENT_BYTES
 
 
 def read_text(file: str, out: Output) -> bytes:
-    """The bytes of a file, or of standard input for `-`; they are UTF-8.
+    """The bytes of a file, or of standard input for `-`. They are checked to be UTF-8.
 
     Raises:
         NotFoundError: no such file.
-        StorageError: it cannot be read.
-        TooLargeError: over `MAX_DOCUMENT_BYTES`.
-        InvalidInputError: it is no UTF-8.
+        StorageError: the file cannot be read.
+        TooLargeError: the text is over `MAX_DOCUMENT_BYTES`.
+        InvalidInputError: the text is not UTF-8.
     """
     content = _standard_input(out) if file == "-" else _file(Path(file))
     if len(content) > MAX_DOCUMENT_BYTES:

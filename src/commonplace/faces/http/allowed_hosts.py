@@ -1,4 +1,4 @@
-"""Allowed host names of a server, against DNS rebinding: no web page reaches it by a name that the page controls."""
+"""Allowed host names of a server: protection against DNS rebinding."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from urllib.parse import urlsplit
 
 LOOPBACK_NAMES = frozenset({"localhost"})
 MAX_CACHED_NAMES = 64
-"""Number of names whose meaning is cached: the same few come with every request."""
+"""Number of names whose classification is cached. Most requests name the same few hosts."""
 HTTP_PORT = 80
 MAX_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """The names of one server.
+    """The host names and origins that one server accepts.
 
-    DNS rebinding needs a name of the attacker's in `Host`; an IP address in it cannot be rebound.
+    DNS rebinding needs a host name that the attacker controls. A request whose `Host` is an IP address is therefore
+    safe.
     """
 
     bound: str
@@ -47,8 +48,8 @@ class AllowedHosts:
         """Whether an `Origin` header names this server or an allowed origin.
 
         Args:
-            origin: The header.
-            host: `Host` of the same request, which `allows_host`: a page of this server's own has the same one.
+            origin: The header's value.
+            host: `Host` of the same request, which `allows_host` accepts. A page of this server has the same host.
         """
         given = origin.lower()
         if given == self.public_origin or self.shares_with(given):
@@ -67,13 +68,13 @@ class AllowedHosts:
 def allowed_hosts_of(
     bound: str, public_url: str | None, allowed_origins: Iterable[str] = (), node_url: str | None = None
 ) -> AllowedHosts:
-    """The names of a server.
+    """The allowed host names of a server.
 
     Args:
-        bound: The address that it listens on.
-        public_url: Its URL behind a proxy.
-        allowed_origins: Origins of other servers whose pages may call it.
-        node_url: Its URL for other servers of the same repositories.
+        bound: The address that the server listens on.
+        public_url: The server's URL behind a proxy.
+        allowed_origins: Origins of other servers whose pages may call this one.
+        node_url: The server's URL for other servers of the same repositories.
     """
     allowed, node = frozenset(allowed_origins), urlsplit(node_url or "").netloc.lower()
     if not public_url:

@@ -1,4 +1,4 @@
-"""The ASGI application: parts under their prefixes, each behind the guard, and the lifespan of the server."""
+"""The ASGI application: dispatches requests to parts by path prefix, behind one guard, and runs their lifespans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commonplace.faces.responses import send_error, send_json
 log = logging.getLogger(__name__)
 
 SMALL_BODY = 64 * 1024
-"""Maximum size in bytes of a body for parts that take none."""
+"""Maximum size in bytes of a request's body for parts that use no body."""
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -41,12 +41,12 @@ def takes(part: MountedApp, path: str) -> bool:
 
 
 class App:
-    """An ASGI application of parts.
+    """An ASGI application that dispatches to parts.
 
     Args:
-        parts: The first that takes a path serves it.
-        guard: Before all of them.
-        probes: Parts below `/health`.
+        parts: Parts in order of precedence.
+        guard: Checks every request first.
+        probes: Parts below `/health`; they precede all others.
     """
 
     def __init__(self, parts: Sequence[MountedApp], guard: Guard, probes: Sequence[MountedApp] = ()) -> None:
@@ -75,7 +75,7 @@ class App:
 
         try:
             await self._guard.handle(app, part.rules, scope, receive, noted)
-        except asyncio.CancelledError:  # the server ends, and the request has had the time that it gives
+        except asyncio.CancelledError:  # shutdown: the grace period for requests is over
             if begun:
                 raise
             await send_error(send, _cut_off(scope["method"]))
@@ -95,7 +95,7 @@ class App:
 
 
 def small_body(_: Scope) -> int:
-    """The body limit of parts that take no body."""
+    """Body limit in bytes for parts that use no body."""
     return SMALL_BODY
 
 
@@ -111,7 +111,7 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _cut_off(method: str) -> KnowledgeError:
-    """The error of a request that a server could not finish before its end."""
+    """The error for a request that the server could not finish before its shutdown."""
     if method in {"GET", "HEAD"}:
         return UnavailableError(
             "This server ends and could not finish the request.", kind="ending", hint="Ask again.", retry_after=1

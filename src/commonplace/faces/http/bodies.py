@@ -70,21 +70,21 @@ class UnfinishedBodies:
 async def buffered_body(
     receive: Receive, limit: int, declared: str, unfinished: UnfinishedBodies, caller: str
 ) -> bytes:
-    """The body of a request.
+    """Read the whole body of a request.
 
     Args:
-        receive: Of the ASGI request.
-        limit: Bytes.
-        declared: `Content-Length`, or "".
-        unfinished: Counts the body until it is complete.
-        caller: For whom the body counts.
+        receive: ASGI `receive` of the request.
+        limit: Maximum size in bytes.
+        declared: Value of `Content-Length`; "" if absent.
+        unfinished: Counts the bytes of the body until it is complete.
+        caller: The caller whose limit the body counts against.
 
     Raises:
-        TooLargeError: it is, or says that it is, over the limit.
-        RateLimitedError: the caller's unfinished bodies are too large together.
-        UnavailableError: the unfinished bodies of all callers are.
-        RequestTimeoutError: it takes too long.
-        ClientDisconnectError: the client went away.
+        TooLargeError: the declared or actual size is over the limit.
+        RateLimitedError: the caller's unfinished bodies together are over the limit.
+        UnavailableError: the unfinished bodies of all callers together are over the limit.
+        RequestTimeoutError: the body did not arrive within `BODY_TIMEOUT`.
+        ClientDisconnectError: the client disconnected.
     """
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > limit:
         raise _too_large(limit)

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from commonplace.faces.http.workers.member import Member
 
 HEADER_TIMEOUT = 10.0
-"""Timeout in seconds for a request's line and headers, on a new or reused connection, and for the rest of a body
-that was answered before it was complete, as one over the limit is."""
+"""Timeout in seconds for a request's line and headers, on a new or reused connection.
+
+Also for the rest of a body if the response was sent before the body was complete, as for a body over the limit.
+"""
 WRITE_TIMEOUT = 30.0
 """Timeout in seconds for a client to read about 48 kB of its response."""
 MAX_CONNECTIONS = 4_000
@@ -43,7 +45,7 @@ BAD_REQUEST_HINT = (
 
 
 def allowed_connections() -> int:
-    """Maximum number of open connections; raises the process's limit of open files as far as needed."""
+    """Maximum number of open connections; raises the process's limit of open files if needed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_CONNECTIONS + RESERVED_FILES
     allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -53,9 +55,9 @@ def allowed_connections() -> int:
 
 
 class FileLimitFilter(logging.Filter):
-    """Says in one line, and not often, that the system gives no more files for connections.
+    """Replaces asyncio's tracebacks about exhausted file descriptors by one short line per `FULL_SECONDS`.
 
-    The event loop tries again each second as many times as connections may wait, and would log a traceback each time.
+    The event loop retries every second, once for each connection in the backlog, and logs a traceback each time.
     """
 
     def __init__(self) -> None:
@@ -108,7 +110,7 @@ class TimeoutProtocol(H11Protocol):
         """Accept the connection, or close it at once if there are too many."""
         super().connection_made(transport)
         self.transport = JoinedWrites(transport, self.loop)
-        # asyncio does this only for sockets of IPPROTO_TCP; `socket.create_server` makes them of protocol 0.
+        # asyncio sets it only for sockets of IPPROTO_TCP; `socket.create_server` creates them with protocol 0.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self.connections) > self.max_connections:
             transport.abort()
@@ -116,7 +118,7 @@ class TimeoutProtocol(H11Protocol):
         self._deadline = self.loop.call_later(self.header_timeout, self._abort)
         if self.member is not None:
             self.member.count()
-        if self.first_bytes:  # before anything that comes now, which is read in a later turn of the loop
+        if self.first_bytes:  # before new data, which is read in a later turn of the loop
             self.loop.call_soon(self._take_over, self.first_bytes)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -159,13 +161,16 @@ class TimeoutProtocol(H11Protocol):
         self.transport.close()
 
     def _take_over(self, data: bytes) -> None:
-        """Go on with a request that another worker has begun to read."""
+        """Continue a request whose first bytes another worker has read."""
         if not self.transport.is_closing():
             super().data_received(data)
             self._watch_head()
 
     def _passed_on(self, member: Member, data: bytes) -> bool:
-        """Pass the connection to the worker that holds the session of the request that begins here."""
+        """Pass the connection to the worker that owns the session of the request that begins here.
+
+        Returns whether it did.
+        """
         cycle = cast("RequestResponseCycle | None", self.cycle)
         if (cycle is not None and not cycle.response_complete) or (not self._head and self.conn.trailing_data[0]):
             return False
@@ -182,11 +187,11 @@ class TimeoutProtocol(H11Protocol):
         descriptor = cast("socket.socket", transport.get_extra_info("socket")).fileno()
         if not member.pass_on(descriptor, cast("int", owner), head):
             return False
-        transport.abort()  # of this process's descriptor; the connection lives on in the other worker
+        transport.abort()  # closes this process's descriptor only; the other worker has a duplicate
         return True
 
     def _watch_head(self) -> None:
-        cycle = cast("object", self.cycle)  # uvicorn declares it always there; it is not before a request
+        cycle = cast("object", self.cycle)  # None before the first request, despite uvicorn's type
         if cycle is not None and not self.cycle.response_complete:
             self._stop("_deadline")
         elif self.conn.trailing_data[0] or self.conn.their_state is h11.SEND_BODY:

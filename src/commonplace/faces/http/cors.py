@@ -13,7 +13,7 @@ MAX_AGE = "600"
 """Seconds for which a browser may cache the response to a preflight."""
 _HEADER_NAMES = re.compile(r"[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*", re.ASCII)
 _MAX_NAMES = 1_000
-"""Characters."""
+"""Maximum characters of the list of requested headers."""
 
 
 def is_preflight(method: str, headers: Headers) -> bool:

@@ -18,11 +18,11 @@ _BARE_LF = re.compile(rb"(?<!\r)\n")
 class StrictConnection(h11.Connection):
     """h11's server connection without its tolerance for malformed framing.
 
-    A line that ends in LF alone, one that continues the line before it, `Content-Length` beside `Transfer-Encoding`,
-    and `Transfer-Encoding` in HTTP/1.0 are protocol errors (RFC 9112, 2.2, 5.2 and 6.1 let a server choose so). So are
-    versions other than HTTP/1, and chunks of 4 GiB or more, which no limit of a body permits.
-
-    A target in absolute form is passed on in origin form, and its host as `Host` (RFC 9112, 3.2.2).
+    Protocol errors are: a line that ends in LF alone, a line that continues the previous line, `Content-Length`
+    together with `Transfer-Encoding`, and `Transfer-Encoding` in HTTP/1.0. RFC 9112, sections 2.2, 5.2 and 6.1, permits
+    a server to reject these. Versions other than HTTP/1 are rejected, too, and chunks of 4 GiB or more, which exceed
+    every body limit.
+    A target in absolute form is converted to origin form, and its host becomes `Host` (RFC 9112, 3.2.2).
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class StrictConnection(h11.Connection):
         """The next event.
 
         Raises:
-            h11.RemoteProtocolError: the client sent no valid request.
+            h11.RemoteProtocolError: the request is not valid.
         """
         event = super().next_event()
         if isinstance(event, h11.Request):
@@ -47,10 +47,10 @@ class StrictConnection(h11.Connection):
 
 
 def _in_origin_form(request: h11.Request) -> h11.Request:
-    """The request whose target has neither scheme nor host; the host of the target counts, not that of the header.
+    """Convert the request's target to origin form. A host in the target replaces the `Host` header.
 
     Raises:
-        h11.RemoteProtocolError: the target names no host of HTTP, or a user.
+        h11.RemoteProtocolError: the target is not an HTTP URL with a host, or contains user information.
     """
     if request.target.startswith(b"/") or b"://" not in request.target:
         return request

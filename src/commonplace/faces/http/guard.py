@@ -1,4 +1,7 @@
-"""The guard of every route: host names, keys, rates, sizes. A request that passes has a caller and a complete body."""
+"""The guard of every route: checks host name, key, rate and size.
+
+An admitted request has a caller and a complete body.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ REQUEST_TIMEOUT = 408
 
 
 async def no_page(scope: Scope, send: Send, error: KnowledgeError) -> bool:
-    """Render no error as a page, so that it is sent as JSON."""
+    """Default of `RouteRules.show_error`: the error is sent as JSON."""
     del scope, send, error
     return False
 
@@ -57,7 +60,7 @@ class RouteRules:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Passes requests to an application, or responds with an error."""
+    """Passes a valid request to an application; responds to any other request with an error."""
 
     names: AllowedHosts
     authenticator: Authenticator
@@ -149,14 +152,14 @@ class Guard:
     async def _authenticated(self, authorization: str | None) -> Caller:
         if self.authenticator.is_local(authorization):
             return self.authenticator.authenticate(authorization)
-        # In a thread: it may have to ask the identity provider for its keys.
+        # In a thread, because it may have to fetch keys from the identity provider.
         return await anyio.to_thread.run_sync(self.authenticator.authenticate, authorization)
 
 
 def _check_type(headers: Headers, wanted: str) -> None:
-    """Refuse a body whose declared media type is not the route's.
+    """Check that a body has the media type of the route.
 
-    A page of any origin may send types other than JSON without asking first.
+    Browsers send some types other than JSON across origins without a preflight.
     """
     given = headers.getlist("content-type")
     if len(given) != 1 or given[0].partition(";")[0].strip().lower() != wanted:
@@ -169,7 +172,7 @@ def _check_type(headers: Headers, wanted: str) -> None:
 
 
 class _StatusError(InvalidInputError):
-    """A request that a status of HTTP's own stands for."""
+    """A request error with an HTTP status that no error code has."""
 
     status: ClassVar[int]
     headers: ClassVar[Sequence[tuple[str, str]]] = ()
@@ -182,7 +185,7 @@ class _MisdirectedError(_StatusError):
 
 
 class _MediaTypeError(_StatusError):
-    """The body is of a type that is not taken."""
+    """The media type of the body is not supported."""
 
     status = 415
     headers = (("accept", JSON),)

@@ -1,17 +1,17 @@
-"""How answers leave: the head of one together with its body."""
+"""Joined writes: the head of a response is sent together with the start of its body."""
 
 from __future__ import annotations
 
 import asyncio
 
 MAX_JOINED = 64 * 1024
-"""Bytes that are kept back at the most."""
+"""Maximum number of bytes that are buffered."""
 
 
 class JoinedWrites(asyncio.Transport):
-    """A transport that hands over what is written in one turn of the event loop in one piece.
+    """A transport that combines all data written in one turn of the event loop.
 
-    uvicorn writes the head of an answer and each piece of its body on their own.
+    uvicorn writes the head of a response and each part of its body separately.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -26,7 +26,7 @@ class JoinedWrites(asyncio.Transport):
         return self._transport.get_extra_info(name, default)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Keep data until the turn ends, or until it is enough to be sent."""
+        """Buffer data until the end of the turn, or until `MAX_JOINED` bytes are buffered."""
         if not data:
             return
         if not self._pieces:
@@ -41,21 +41,21 @@ class JoinedWrites(asyncio.Transport):
         return not self._pieces and not self._transport.get_write_buffer_size()
 
     def close(self) -> None:
-        """Send what is kept, then close."""
+        """Flush the buffer and close the connection."""
         self._flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
+        """Discard the buffer and close the connection at once."""
         self._pieces.clear()
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether it is closed, or about to be."""
+        """Whether the connection is closed or closing."""
         return self._transport.is_closing()
 
     def resume_reading(self) -> None:
-        """Take more in."""
+        """Resume reading from the connection."""
         self._transport.resume_reading()
 
     def _flush(self) -> None:

@@ -12,18 +12,18 @@ BACKLOG = 2048
 
 @dataclass(frozen=True, slots=True)
 class BindAddress:
-    """Where to listen."""
+    """The address and port on which a server listens."""
 
     host: str
     port: int
-    """0 for any free one."""
+    """Port number; 0 for any free port."""
 
 
 def listening(address: BindAddress) -> socket.socket:
-    """A socket that listens, before anything slow begins.
+    """Create a listening socket, before any slow start-up work.
 
     Raises:
-        ConfigError: the address is taken, forbidden or none.
+        ConfigError: the address is in use, forbidden or invalid.
     """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     made = socket.socket(family)
@@ -33,7 +33,7 @@ def listening(address: BindAddress) -> socket.socket:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind((address.host, address.port))
         made.listen(BACKLOG)
-    except (OSError, OverflowError, TypeError, ValueError) as error:  # the last two: a host that no name can be
+    except (OSError, OverflowError, TypeError, ValueError) as error:  # the last two: an invalid host name
         made.close()
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(
@@ -45,7 +45,7 @@ def listening(address: BindAddress) -> socket.socket:
 
 
 def serving_line(listener: socket.socket) -> str:
-    """The line that tells where a server is."""
+    """The line on standard error with the server's URL."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     return f"Serving on http://{shown}:{port}\n"

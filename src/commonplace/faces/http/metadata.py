@@ -1,4 +1,4 @@
-"""Where a client that has no token learns whom to ask for one (RFC 9728)."""
+"""Metadata of the protected resource: names the authorization server for clients without a token (RFC 9728)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ METADATA = "/.well-known/oauth-protected-resource"
 
 @dataclass(frozen=True, slots=True)
 class ResourceMetadata:
-    """The document, at its own path and with the resource's path behind it."""
+    """The metadata document. Served at its own path, and at that path followed by the resource's path."""
 
     resource: str
     issuer: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with the document."""
+        """Respond with the document."""
         del receive
         document = {
             "resource": self.resource,

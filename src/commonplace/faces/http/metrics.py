@@ -29,16 +29,16 @@ from commonplace.services.services import Services
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 45.0)
-"""Seconds."""
+"""Upper bounds of the histogram's buckets in seconds."""
 SHARED_COUNTS = "PROMETHEUS_MULTIPROC_DIR"
-"""Variable that names a folder in which several processes count together."""
+"""Environment variable with the folder in which several processes share their counters."""
 
 
 class Metrics:
     """The counters of one server.
 
     Args:
-        services: The services, whose replicas are shown.
+        services: The services; provide the state of replicas.
     """
 
     def __init__(self, services: Services) -> None:
@@ -57,11 +57,11 @@ class Metrics:
         version.labels(__version__).set(1)
 
     def listen(self) -> None:
-        """Count every call from now on."""
+        """Count all calls from now on."""
         call_log.listen(self._count)
 
     def part(self) -> MountedApp:
-        """The route."""
+        """The route `/metrics`, as a part of the application."""
         return MountedApp("/metrics", self._serve, RouteRules(small_body, lambda _: False), is_document=True)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,7 +93,7 @@ class Metrics:
 
 
 def _state_of(replicas: Sequence[tuple[str, ReplicaStatus]]) -> CollectorRegistry:
-    """Gauges of replicas by the names of their collections; of a state that a replica does not have there is none."""
+    """Gauges of replicas, labelled by collection. A value that a replica does not have is omitted."""
     registry = CollectorRegistry()
 
     def gauge(name: str, text: str) -> Gauge:

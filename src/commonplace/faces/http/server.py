@@ -1,4 +1,4 @@
-"""The process: a socket, uvicorn on it, and an end that lets calls in flight finish."""
+"""Runs uvicorn on a socket; on shutdown, calls in flight can finish."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ from commonplace.faces.http.workers.inherited import Inherited
 from commonplace.faces.http.workers.member import Member
 
 SHUTDOWN_SECONDS = 10
-"""Seconds that calls in flight are given when the server is told to end."""
+"""Grace period in seconds for calls in flight at shutdown."""
 KEEP_ALIVE = 15
-"""Seconds that a connection stays open between two requests."""
+"""Seconds for which an idle connection is kept open between requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drain:
-    """The time between the signal to end and the end, in which balancers learn of it and requests are still served."""
+    """The drain period between the first signal and the shutdown: balancers see "ending", requests are still served."""
 
     seconds: float
-    """0 for none. A second signal ends the server at once."""
+    """Length in seconds; 0 for none. A second signal ends the server at once."""
     begin: Callable[[], None]
-    """Called when that time begins."""
+    """Called at the start of the drain period."""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a server ends."""
+    """Callbacks of a server's shutdown."""
 
     begin: Callable[[], None]
-    """Called when the end begins, so that streams which never end by themselves can."""
+    """Called at the start of the shutdown, to end streams that have no end of their own."""
     drain: Drain
-    """The time before that."""
+    """The drain period before the shutdown."""
 
 
 @dataclass(slots=True)
 class Indexed:
-    """Whether the first comparison of all files has ended, as another thread tells the event loop."""
+    """A flag for the end of the first sync. Set by another thread and reported to the event loop."""
 
     _tell: Callable[[], object] | None = None
     _done: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def done(self) -> None:
-        """It has ended."""
+        """Set the flag."""
         with self._lock:
             self._done = True
             if self._tell:
                 self._tell()
 
     def listen(self, tell: Callable[[], object]) -> None:
-        """Call `tell` when it has ended, from any thread."""
+        """Call `tell` once the flag is set, from any thread."""
         with self._lock:
             self._tell = tell
             if self._done:
@@ -73,7 +73,7 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """The parts that a process needs as one of several workers."""
+    """State that a process needs as one of several workers."""
 
     given: Inherited
     indexed: Indexed
@@ -83,13 +83,13 @@ def serve(app: ASGIApp, place: socket.socket | Worker, end: End) -> None:
     """Serve until a signal ends the process.
 
     Args:
-        app: What to serve.
-        place: The socket to listen on; or what this process needs as one of several workers.
-        end: How it ends.
+        app: The application.
+        place: The socket to listen on; or the state of this process as one of several workers.
+        end: Callbacks of the shutdown.
     """
     TimeoutProtocol.max_connections = allowed_connections()
     logging.getLogger("asyncio").addFilter(FileLimitFilter())
-    AppStatus.disable_automatic_graceful_drain()  # it would cut the answers of calls in flight
+    AppStatus.disable_automatic_graceful_drain()  # the automatic drain would truncate the responses of calls in flight
     config = uvicorn.Config(
         app,
         http=TimeoutProtocol,
@@ -104,7 +104,7 @@ def serve(app: ASGIApp, place: socket.socket | Worker, end: End) -> None:
         backlog=BACKLOG,
     )
     server = _Server(config, end, place if isinstance(place, Worker) else None)
-    # Before anybody can know that it serves: uvicorn takes signals only once it runs.
+    # uvicorn handles signals only once it runs, but one may arrive as soon as the line below is printed.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.end)
     if isinstance(place, Worker):
@@ -125,12 +125,12 @@ class _Server(uvicorn.Server):
         self._draining: threading.Timer | None = None
 
     def end(self, number: int, frame: FrameType | None) -> None:
-        """End in good order; uvicorn raises the signal once more when all is done, which then changes nothing."""
+        """Start the shutdown. uvicorn raises the signal again at its end, which then has no effect."""
         del number, frame
         self._exit()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to drain at the first signal while requests are served; end at the next one, or without a drain."""
+        """Start the drain at the first signal. Shut down at the second signal, or at the first if there is no drain."""
         if self._draining is not None or not self._drain.seconds:
             super().handle_exit(sig, frame)
             return

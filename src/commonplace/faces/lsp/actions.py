@@ -1,4 +1,4 @@
-"""Code actions: create the page that a link wants, or correct the link to the nearest name."""
+"""Code actions: create the target page of a broken link, or correct the link to the nearest name."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
     source = page.document.source
     start = source.find(b"#", link.target_span.end or link.span.start, link.span.end)
     end = start + 1 + len(link.fragment.encode())
-    if start < 0 or source[start + 1 : end] != link.fragment.encode():  # written with escapes
+    if start < 0 or source[start + 1 : end] != link.fragment.encode():  # the fragment is escaped in the source
         return
     for name in nearest[:MAX_NEAREST]:
         heading = str(name)
@@ -90,7 +90,7 @@ def _written(page: EditorPage, link: Link, address: Address, name: str) -> str:
 
 
 def _wanted(page: EditorPage, link: Link) -> Address | None:
-    """The address of the page that a broken link wants."""
+    """The address of the page that a broken link names; None if it is not a valid address."""
     target = link.target.removesuffix(".html").strip()
     if link.kind in _MARKDOWN_KINDS and not target.startswith("/"):
         target = joined(page.address.folder, target) or ""

@@ -29,16 +29,16 @@ from commonplace.faces.lsp.pages import EditorPage, EditorPages
 from commonplace.services.typed_entries import current_schema
 
 LIMIT = 50
-"""Maximum number of items; a client asks again when more is typed."""
+"""Maximum number of items. The client sends a new request when the user types on."""
 MAX_SEARCHED = 20
-"""Maximum number of pages that a search adds to those that are named so."""
+"""Maximum number of pages found by full-text search that are added to the pages found by name."""
 TRIGGERS = ("[", "#", "(", "/", "^", ":")
-"""Characters after which a client asks unasked."""
+"""Characters after which a client requests completions automatically."""
 MAX_VALUES_READ = 2_000
-"""Number of pages whose front matter is read for the values of a field."""
+"""Maximum number of pages whose front matter is read for the values of a field."""
 _WIKI = re.compile(r"!?\[\[([^\[\]\n|]*)$")
 _MARKDOWN = re.compile(r"(?:\]\(|^ {0,3}\[(?!\^)[^\]\n]+\]: *)<?([^()<>\"\n]*)$")
-"""The target of a link, or of a reference definition. Blanks are typed before they are encoded."""
+"""The target of an inline link or a reference definition. It may contain unencoded blanks while it is typed."""
 _NOT_IN_WIKI = re.compile(r"[\[\]|#^]")
 _TAG = re.compile(r"(?:^|(?<=[\s(]))#([^\s#\[\](){}.,;:!?'\"]*)$")
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(?:\[(?:[^\]]*,)?[ \t]*)?([^,\]]*)$")
@@ -71,7 +71,7 @@ def complete(pages: EditorPages, page: EditorPage, position: Position) -> Comple
 
 
 def _back(page: EditorPage, position: Position, typed: str) -> Range:
-    """The range of what was typed before a position."""
+    """The range of the typed text before a position."""
     end = page.lines.offset(position)
     return Range(page.lines.position(end - len(typed.encode())), position)
 
@@ -113,7 +113,7 @@ def _markdown(pages: EditorPages, page: EditorPage, place: Range, typed: str) ->
 
 
 def _from_root(page: EditorPage, typed: str) -> str:
-    """What was typed of a path as it is from the root of the folder, if it names a folder; else as it is."""
+    """The typed path relative to the collection's root; unchanged if it has no slash or leads outside."""
     if "/" not in typed:
         return typed
     folder, _, name = typed.rpartition("/")
@@ -124,7 +124,7 @@ def _from_root(page: EditorPage, typed: str) -> str:
 def _fragments(
     pages: EditorPages, page: EditorPage, link: Link, typed: str
 ) -> Iterator[tuple[str, CompletionItemKind]]:
-    """Headings of a link's target; block ids after `^`."""
+    """Headings of a link's target; after `^`, its block ids."""
     target = _page_of(pages, page, link)
     if target is None:
         return
@@ -146,7 +146,7 @@ def _page_of(pages: EditorPages, page: EditorPage, link: Link) -> EditorPage | N
 
 
 def _candidates(page: EditorPage, typed: str) -> Sequence[Record]:
-    """The pages that what was typed can mean, best first; those that changed last if nothing was typed."""
+    """The pages that match the typed text, best first. For no text, the most recently changed pages."""
     index = page.collection.index
     if not typed.strip():
         listed = index.list(ListQuery(sort="updated", descending=True, limit=LIMIT)).records
@@ -159,7 +159,7 @@ def _candidates(page: EditorPage, typed: str) -> Sequence[Record]:
             found.setdefault(record.address.path, record)
     try:
         hits = index.search(SearchQuery(text=typed, limit=MAX_SEARCHED, sections=0, demand=False)).hits
-    except InvalidInputError:  # nothing but punctuation
+    except InvalidInputError:  # only punctuation
         hits = ()
     words = typed.casefold().split()
     beginning = re.compile("|".join(rf"(?<![^\W_]){re.escape(word)}" for word in words) or "(?!)")
@@ -175,7 +175,7 @@ def _names(record: Record) -> str:
 
 
 def _wiki_name(page: EditorPage, record: Record) -> str:
-    """The shortest name that leads from a page to a document; "" if no wiki link can name it."""
+    """The shortest name by which a wiki link from this page finds a document; "" if there is none."""
     for name in (record.address.stem, record.address.id, record.address.path, record.title, *record.aliases):
         if _NOT_IN_WIKI.search(name):
             continue
@@ -209,7 +209,7 @@ def _frontmatter(page: EditorPage, position: Position, before: str) -> Iterator[
 
 
 def _other_fields(page: EditorPage, position: Position) -> Mapping[str, Json]:
-    """The fields of the front matter without the line of a position, which is not YAML while it is typed."""
+    """The fields of the front matter without the line at a position, which may be invalid YAML while it is typed."""
     head = page.document.frontmatter.span
     last = page.lines.position(head.end).line
     lines = [page.lines.line(number) for number in range(1, last) if number != position.line]
@@ -219,7 +219,7 @@ def _other_fields(page: EditorPage, position: Position) -> Mapping[str, Json]:
 
 
 def _field_at(page: EditorPage, position: Position, before: str) -> tuple[str | None, str]:
-    """The front-matter field whose value is at a position, and what was typed of it."""
+    """The front-matter field whose value is at a position, and the part of the value before the position."""
     if found := _FIELD.match(before):
         return found[1], found[2]
     item = _ITEM.match(before)
@@ -245,7 +245,7 @@ def _keys(page: EditorPage, present: Mapping[str, Json], place: Range) -> Iterat
 
 
 def _values(page: EditorPage, present: Mapping[str, Json], field: str) -> Sequence[str]:
-    """The values that a field may have by the schema, then those that other pages have, most frequent first."""
+    """Values permitted by the schema for a field, then values in other pages, most frequent first."""
     index = page.collection.index
     schema = current_schema(page.collection)
     if field == "type":
@@ -271,7 +271,7 @@ def _item(
     number: int = 0,
     typed_as: str = "",
 ) -> CompletionItem:
-    """An item; clients show them in the order of `number`."""
+    """Create an item. Clients sort items by `number`."""
     return CompletionItem(
         label=label or edit.new_text,
         kind=kind,

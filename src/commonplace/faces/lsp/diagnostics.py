@@ -1,4 +1,4 @@
-"""Diagnostics: what `commonplace check` says of a page, while somebody types."""
+"""Diagnostics of a page during editing, with the rules of `commonplace check`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _OWN_RULES = frozenset({BROKEN_LINK, DEAD_ANCHOR})
 
 
 def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
-    """Diagnostics of a page: its links and front matter as they are in the editor.
+    """Diagnostics of a page, for its links and front matter in the editor.
 
-    Rules that compare a page with others are applied while its text is the saved one, as they read the index.
+    Rules that need the index, such as comparisons with other pages, are applied only if the page is saved.
     """
     found = [*_links(pages, page)]
     try:
@@ -54,7 +54,7 @@ def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
 def broken_at(pages: EditorPages, page: EditorPage, diagnostic: Diagnostic) -> tuple[str, ResolvedLink] | None:
     """The rule and the link of a diagnostic that a client sends back.
 
-    A range that is not exact is accepted: Neovim until 0.9 counts its columns in bytes.
+    The range need not match exactly, because Neovim up to 0.9 counts columns in bytes.
     """
     start = page.lines.offset(Position(diagnostic.range.start.line, 0))
     end = start + len(page.lines.line(diagnostic.range.start.line))
@@ -101,7 +101,7 @@ def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, Resolve
 
 
 def _is_own_name(page: EditorPage, resolved: ResolvedLink) -> bool:
-    """Whether a link names the page that contains it, which the index does not know before it is saved."""
+    """Whether a link names its own page by a title or path that is not saved and thus not in the index yet."""
     own = {fold(page.document.title), link_key(page.address.path)}
     return bool(resolved.link.target) and {fold(resolved.link.target), link_key(resolved.link.target)} & own != set()
 
@@ -116,7 +116,7 @@ def _place_of(link: Link) -> Span:
 
 
 def _place(page: EditorPage, line: int, field: str) -> Range:
-    """A line, the line of a front-matter field, or the first line."""
+    """The range of a line; if it is 0, that of a front-matter field; otherwise the first line."""
     if line:
         return page.lines.line_range(line - 1)
     head = page.document.frontmatter.span

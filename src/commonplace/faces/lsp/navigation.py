@@ -29,11 +29,11 @@ from commonplace.services.collections import Collection
 
 MAX_HOVER_CHARS = 2_000
 MAX_FOUND = 25
-"""Maximum number of pages that a query for symbols answers with, each with its best heading."""
+"""Maximum number of pages in the answer to a symbol query, each with its best heading."""
 
 
 def hover(pages: EditorPages, page: EditorPage, position: Position) -> Hover | None:
-    """The text where a link at the position leads."""
+    """The text of the target of the link at a position; None if there is no link."""
     resolved = page.link_at(position)
     if resolved is None:
         return None
@@ -56,7 +56,7 @@ def hover(pages: EditorPages, page: EditorPage, position: Position) -> Hover | N
 
 
 def definition(pages: EditorPages, page: EditorPage, position: Position) -> Location | None:
-    """Where the link at the position leads: a page, its heading or block, or another file."""
+    """The target of the link at a position: a page, a heading or block, or another file."""
     resolved = page.link_at(position)
     if resolved is None:
         return None
@@ -68,7 +68,7 @@ def definition(pages: EditorPages, page: EditorPage, position: Position) -> Loca
 
 
 def references(pages: EditorPages, page: EditorPage, position: Position, *, declared: bool) -> list[Location]:
-    """The links to what is at the position: the link's target, else the heading, else the whole page.
+    """The links to the target at a position: the target of a link, else the heading, else the page.
 
     Args:
         pages: The open pages.
@@ -85,21 +85,21 @@ def references(pages: EditorPages, page: EditorPage, position: Position, *, decl
 
 
 def target_at(pages: EditorPages, page: EditorPage, position: Position) -> LinkLocation:
-    """The thing named at a position: the target of a link, else a heading, else the page."""
+    """The target at a position: the target of a link, else a heading, else the page."""
     resolved = page.link_at(position)
     target = pages.target(page, resolved) if resolved else None
     if target is not None:
         return target
     heading = page.heading_at(position)
-    if heading is None or (heading.level == 1 and heading.ordinal == 1):  # the title of the page
+    if heading is None or (heading.level == 1 and heading.ordinal == 1):  # the title stands for the page
         return LinkLocation(page, None, Span(0, 0))
     return LinkLocation(page, heading, Span(heading.start, heading.content))
 
 
 def links_to(pages: EditorPages, target: LinkLocation) -> Iterator[tuple[SourceText, ResolvedLink]]:
-    """The links to a page, or to one of its sections, with the texts that contain them.
+    """The links to a page or one of its sections, with the texts that contain the links.
 
-    Links of unsaved texts are read from these, all others from the index.
+    Links in open pages are read from the editor's text, all others from the index.
     """
     home = target.page
     unsaved = pages.unsaved(home.collection)
@@ -136,7 +136,10 @@ def _indexed_links(pages: EditorPages, home: EditorPage) -> Iterator[tuple[Colle
 
 
 def _test_of_section(target: LinkLocation) -> Callable[[Link], bool]:
-    """Whether a link to the target's page names its section, too; finds the section of equal fragments once."""
+    """A function that returns whether a link to the target's page also names the target's section.
+
+    Results are cached.
+    """
     sections: dict[str, Section | None] = {}
 
     def is_named(link: Link) -> bool:
@@ -150,12 +153,12 @@ def _test_of_section(target: LinkLocation) -> Callable[[Link], bool]:
 def _text(pages: EditorPages, collection: Collection, address: Address) -> SourceText | None:
     try:
         return pages.text(collection, address)
-    except KnowledgeError:  # deleted meanwhile, or unreadable
+    except KnowledgeError:  # deleted in the meantime, or unreadable
         return None
 
 
 def document_links(pages: EditorPages, page: EditorPage) -> list[DocumentLink]:
-    """The links of a page that lead to a page or another file."""
+    """The links of a page that have a target page or file."""
     made: list[DocumentLink] = []
     for resolved in page.collection.index.resolve(page.document):
         if resolved.target is not None and _span_of(resolved.link).end:
@@ -165,7 +168,7 @@ def document_links(pages: EditorPages, page: EditorPage) -> list[DocumentLink]:
 
 
 def highlights(pages: EditorPages, page: EditorPage, position: Position) -> list[DocumentHighlight]:
-    """The links of the page that lead where the link at the position leads."""
+    """The links of a page with the same target as the link at a position."""
     resolved = page.link_at(position)
     target = pages.target(page, resolved) if resolved else None
     if resolved is None or target is None:
@@ -184,7 +187,7 @@ def highlights(pages: EditorPages, page: EditorPage, position: Position) -> list
 
 
 def _page_named(resolved: ResolvedLink) -> tuple[Address | None, str, str]:
-    """Which page a link names: its address, else its name in another collection."""
+    """The page that a link names: its address; for another collection, the collection's name and the link's target."""
     return resolved.target, resolved.link.collection, "" if resolved.target else resolved.link.target
 
 
@@ -211,7 +214,7 @@ def symbols(page: EditorPage) -> list[DocumentSymbol]:
 
 
 def folds(page: EditorPage) -> list[FoldingRange]:
-    """The sections of a page, and its front matter."""
+    """The foldable ranges of a page: its sections and its front matter."""
     spans = [Span(one.start, one.tree_end) for one in page.document.sections if one.level]
     if page.document.frontmatter.present:
         spans.append(page.document.frontmatter.span)
@@ -226,12 +229,12 @@ def folds(page: EditorPage) -> list[FoldingRange]:
 
 
 def workspace_symbols(pages: EditorPages, query: str) -> list[WorkspaceSymbol]:
-    """Pages and headings that a query finds, best first."""
+    """Pages and headings that match a query, best first."""
     found: list[WorkspaceSymbol] = []
     for collection in pages.collections.members:
         try:
             hits = collection.index.search(SearchQuery(text=query, limit=MAX_FOUND, sections=1, snippet=1)).hits
-        except InvalidInputError:  # nothing to search for
+        except InvalidInputError:  # the query has no words
             continue
         unsaved = pages.unsaved(collection)
         for hit in hits:
@@ -248,9 +251,9 @@ def workspace_symbols(pages: EditorPages, query: str) -> list[WorkspaceSymbol]:
 
 
 def _written_heading(pages: EditorPages, collection: Collection, address: Address, heading: str) -> Location | None:
-    """Where the only line of a saved page stands that is this heading as it is written; None without such a line.
+    """The location of a heading in a saved page, if exactly one line has this heading in its source form; else None.
 
-    Parsing the pages of an answer costs more than finding them.
+    This avoids parsing the pages of an answer, which takes longer than finding them.
     """
     try:
         source = pages.text(collection, address)
@@ -264,7 +267,7 @@ def _written_heading(pages: EditorPages, collection: Collection, address: Addres
 def _parsed_heading(
     pages: EditorPages, collection: Collection, address: Address, ordinal: int
 ) -> tuple[str, Location] | None:
-    """A heading of a page as the editor shows it, and its place; None if it is not there."""
+    """The heading of a section in the editor's text, and its location; None if there is no such section."""
     try:
         page = pages.at(collection, address)
     except KnowledgeError:

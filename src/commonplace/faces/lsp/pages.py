@@ -1,4 +1,4 @@
-"""The pages of an editor: which collection a file belongs to, and its text as the editor shows it."""
+"""The pages of an editor: maps files to collections, and reads the editor's text if a file is open."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from commonplace.services.collections import Collection, Collections
 
 @dataclass(frozen=True, slots=True)
 class OpenText:
-    """The text of a file that the editor has open."""
+    """The text of a file that is open in the editor."""
 
     text: str
     version: int | None = None
-    """Its version as the editor counts, at most that of the text; edits name it, and are refused for a newer text."""
+    """The editor's version number of the text, or an earlier one. The editor refuses edits for an outdated version."""
 
     @property
     def raw(self) -> bytes:
@@ -41,27 +41,27 @@ class SourceText:
     uri: str
     lines: LineTable
     version: int | None = None
-    """As in `EditorPage`."""
+    """Version of the text in the editor; None for saved text."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditorPage:
-    """A page with its text as the editor shows it, saved or not."""
+    """A page with its text in the editor, or its saved text if it is not open."""
 
     collection: Collection
     document: Document
     uri: str
     lines: LineTable
     version: int | None = None
-    """The version of its text in the editor; None for the saved text."""
+    """Version of the text in the editor; None for saved text."""
 
     @property
     def address(self) -> Address:
-        """Its address in the collection."""
+        """The address in the collection."""
         return self.document.address
 
     def link_at(self, position: Position) -> ResolvedLink | None:
-        """The link at a position, with its target."""
+        """The link at a position, with its target; None if there is none."""
         offset = self.lines.offset(position)
         for link in self.document.links:
             span = link.span if link.span.end else link.target_span
@@ -70,28 +70,28 @@ class EditorPage:
         return None
 
     def heading_at(self, position: Position) -> Section | None:
-        """The section whose heading is on the line of a position."""
+        """The section whose heading line contains a position; None if there is none."""
         offset = self.lines.offset(position)
         return next((one for one in self.document.sections if one.level and one.start <= offset < one.content), None)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkLocation:
-    """Where a link leads."""
+    """The target of a link within a page."""
 
     page: EditorPage
     section: Section | None
-    """The section that its fragment names."""
+    """The section that the link's fragment names; None without one."""
     span: Span
-    """The heading or block; empty at the beginning of the page without one."""
+    """Byte range of the heading or block; empty at the start of the page if there is neither."""
 
     def location(self) -> Location:
-        """The location for the client."""
+        """The location in the protocol's form."""
         return Location(self.page.uri, self.page.lines.range(self.span))
 
 
 class EditorPages:
-    """The pages of all open folders.
+    """The pages of all open collections.
 
     Args:
         collections: The open collections.
@@ -113,7 +113,7 @@ class EditorPages:
         self._encoding = encoding
 
     def page(self, uri: str) -> EditorPage | None:
-        """The page at a URI; None if the file is in no open folder, or is not a page."""
+        """The page at a URI; None if the file is not a page of an open collection."""
         place = self._place(file_path(uri))
         if place is None or not place[1].is_document:
             return None
@@ -123,11 +123,11 @@ class EditorPages:
             return None
 
     def at(self, collection: Collection, address: Address) -> EditorPage:
-        """A page of a collection.
+        """A page of a collection, with the editor's text if it is open.
 
         Raises:
-            NotFoundError: there is no such file.
-            StorageError: it cannot be read.
+            NotFoundError: the file does not exist.
+            StorageError: the file cannot be read.
         """
         file = self.root_of(collection) / address.path
         shown = self._unsaved().get(file)
@@ -140,15 +140,15 @@ class EditorPages:
         """The saved text of a page.
 
         Raises:
-            NotFoundError: there is no such file.
-            StorageError: it cannot be read.
+            NotFoundError: the file does not exist.
+            StorageError: the file cannot be read.
         """
         raw = collection.store.read(address)
-        source = decoded(raw).encode()  # offsets refer to UTF-8, whatever the file is written in
+        source = decoded(raw).encode()  # offsets are in UTF-8, regardless of the file's encoding
         return SourceText(self.uri_of(collection, address), LineTable(source, self._encoding))
 
     def unsaved(self, collection: Collection) -> dict[Address, OpenText]:
-        """The texts of the editor's open pages in a collection."""
+        """The texts of the pages of a collection that are open in the editor."""
         texts: dict[Address, OpenText] = {}
         for file, shown in self._unsaved().items():
             place = self._place(file)
@@ -157,11 +157,11 @@ class EditorPages:
         return texts
 
     def address_of(self, uri: str) -> tuple[Collection, Address] | None:
-        """The collection and address of a file, which need not exist; None if it is in no open folder."""
+        """The collection and address of a file, which need not exist; None if it is in no open collection."""
         return self._place(file_path(uri))
 
     def root_of(self, collection: Collection) -> Path:
-        """The real folder of a collection."""
+        """The folder of a collection, with symbolic links resolved."""
         names = [one.name for one in self.collections.members]
         return self._roots[names.index(collection.name)]
 
@@ -170,7 +170,7 @@ class EditorPages:
         return (self.root_of(collection) / address.path).as_uri()
 
     def target(self, page: EditorPage, resolved: ResolvedLink) -> LinkLocation | None:
-        """Where a link of a page leads; None if it is broken, or leads to a file that is not a page."""
+        """The target of a link in a page; None if the link is broken, or its target is not a page."""
         found = self._target_address(page, resolved)
         if found is None or not found[1].is_document:
             return None
@@ -193,7 +193,7 @@ class EditorPages:
         return None
 
     def _place(self, file: Path | None) -> tuple[Collection, Address] | None:
-        """The innermost open folder that contains a file."""
+        """The collection whose folder is the innermost around a file, and the file's address; None if there is none."""
         if file is None:
             return None
         places = [
@@ -211,18 +211,18 @@ class EditorPages:
 
 
 def file_path(uri: str) -> Path | None:
-    """The real path of a `file:` URI; None for any other."""
+    """The path of a `file:` URI with links in its folders resolved; None for any other URI."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in {"", "localhost"} or "\0" in (path := unquote(parts.path)):
         return None
     file = Path(path)
-    return file.parent.resolve() / file.name  # a link is its own file, as for the store
+    return file.parent.resolve() / file.name  # a symbolic link is a file of its own, as in the store
 
 
 def fragment_of(target: EditorPage, link: Link) -> LinkLocation:
-    """The part of a page that a link names; the beginning if it names none, or one that is not there.
+    """The part of a page that a link's fragment names; the start of the page without a fragment or a match.
 
-    Of several equal headings it is the first, where all programs for notes go.
+    If several headings match, the first is used, as in other note-taking programs.
     """
     if not link.fragment:
         return LinkLocation(target, None, Span(0, 0))
@@ -237,7 +237,7 @@ def fragment_of(target: EditorPage, link: Link) -> LinkLocation:
 
 
 def heading_span(page: EditorPage, section: Section) -> Span:
-    """The text of a heading without markers and attributes, as it is written."""
+    """The range of a heading's text in the source, without markers and attributes."""
     line = page.document.source[section.start : section.content]
     first = line.splitlines()[0] if line else b""
     start = len(first) - len(first.lstrip(b"# \t")) if section.atx else len(first) - len(first.lstrip())
@@ -251,7 +251,7 @@ def heading_span(page: EditorPage, section: Section) -> Span:
 
 
 def whole_range(page: EditorPage) -> Range:
-    """The range of a page's first line, for what concerns the whole of it."""
+    """The range of a page's first line, for diagnostics of the whole page."""
     return page.lines.line_range(0)
 
 

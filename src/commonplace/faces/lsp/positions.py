@@ -1,4 +1,4 @@
-"""Positions of the protocol (line, and character in the units that the client chose) and byte offsets of a text."""
+"""Conversion between positions of the protocol (line and character) and byte offsets of a text."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from commonplace.domain.documents import Span
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 STEP = 512
-"""Bytes of a long line after which the characters so far are noted, so that none is counted for each position in it."""
+"""Interval in bytes at which character counts of a long line are cached."""
 _CODECS = {PositionEncodingKind.Utf8: ("utf-8", 1), PositionEncodingKind.Utf32: ("utf-32-le", 4)}
-"""Codec and bytes per unit of a position encoding; any other one is UTF-16, the protocol's default."""
+"""Codec and bytes per unit of a position encoding. The default is UTF-16, as in the protocol."""
 _CONTINUATION = bytes(range(0x80, 0xC0))
-"""Bytes of a character after its first one."""
+"""Continuation bytes of UTF-8 characters."""
 _FOUR_BYTES = bytes(range(0xF0, 0x100))
-"""First bytes of the characters that are two units of UTF-16."""
+"""First bytes of characters that take two units in UTF-16."""
 
 
 class LineTable:
-    """The lines of a text. A byte order mark is in no line, because editors do not show it.
+    """The lines of a text. A byte order mark belongs to no line, because editors do not show it.
 
     Args:
         text: The text in UTF-8.
-        encoding: The position encoding that client and server agreed on.
+        encoding: The position encoding that client and server agreed on; None for UTF-16.
     """
 
     def __init__(self, text: bytes, encoding: PositionEncodingKind | str | None = None) -> None:
@@ -40,7 +40,7 @@ class LineTable:
         first = len(BOM_UTF8) if text.startswith(BOM_UTF8) else 0
         self._starts = [first, *(found.end() for found in _LINE_END.finditer(text))]
         self._counted: tuple[int, list[int]] = (-1, [])
-        """Number of the line that was asked for last, and its characters before each multiple of `STEP` bytes."""
+        """Number of the most recently used line, and its character counts before each multiple of `STEP` bytes."""
 
     def position(self, offset: int) -> Position:
         """The position of a byte offset."""
@@ -56,7 +56,7 @@ class LineTable:
         return Position(line, counts[nearest] + self._units(start + STEP * nearest, offset))
 
     def _units(self, start: int, end: int) -> int:
-        """Length of a part of the text in units; a character counts where its first byte is."""
+        """Length of a part of the text in units. A character counts at its first byte."""
         part = self.text[start:end]
         if self._codec == "utf-8" or part.isascii():
             return len(part)
@@ -64,7 +64,7 @@ class LineTable:
         return characters + (len(part) - len(part.translate(None, _FOUR_BYTES)) if self._codec == "utf-16-le" else 0)
 
     def offset(self, position: Position) -> int:
-        """The byte offset of a position; one past the end of its line, or of the text, means that end."""
+        """The byte offset of a position. A position beyond the end of its line or of the text means that end."""
         if position.line >= len(self._starts):
             return len(self.text)
         start, line = self._starts[position.line], self.line(position.line)
@@ -72,7 +72,7 @@ class LineTable:
         return start + len(units.decode(self._codec, "ignore").encode())
 
     def line(self, number: int) -> bytes:
-        """A line without its end, by 0-based number; b"" if there is none."""
+        """A line without its line end, by number from 0; b"" if there is no such line."""
         if number >= len(self._starts):
             return b""
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
@@ -89,7 +89,7 @@ class LineTable:
 
 
 def text_edits(before: LineTable, after: bytes) -> list[TextEdit]:
-    """The edits of whole lines that turn one text into another."""
+    """The edits, in whole lines, that turn one text into the other."""
     old, new = before.text.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = [0]
     for line in old:
@@ -102,10 +102,10 @@ def text_edits(before: LineTable, after: bytes) -> list[TextEdit]:
 
 
 def _differences(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int, int]]:
-    """The runs of lines that differ: first and last in the old lines, then in the new ones; the last is exclusive.
+    """The differing runs of lines: start and end in the old lines, then in the new lines; ends are exclusive.
 
-    Of texts with as many lines, lines at the same place are compared: links are rewritten within their lines, and a
-    comparison of any lines with any others takes seconds on a long page.
+    If both texts have the same number of lines, lines are compared by position. Rewritten links do not change the
+    number of lines, and a full comparison takes seconds on a long page.
     """
     if len(old) == len(new):
         for differs, numbers in groupby(range(len(old)), lambda number: old[number] != new[number]):

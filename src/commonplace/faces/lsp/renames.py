@@ -1,4 +1,7 @@
-"""Renames of pages and headings, with every link to them. The editor makes the edits; nothing is written here."""
+"""Renames of pages and headings, and updates of the links to them.
+
+The editor applies the edits; the server writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +40,9 @@ class PageRename:
 
     target: LinkLocation
     placeholder: str
-    """Its present name."""
+    """The current name."""
     span: Span
-    """Where that name stands in the page of the position."""
+    """The range of the current name in the page at the position."""
 
 
 def prepare(pages: EditorPages, page: EditorPage, position: Position) -> PrepareRenamePlaceholder | None:
@@ -54,12 +57,13 @@ def rename(pages: EditorPages, page: EditorPage, position: Position, name: str) 
     Args:
         pages: The open pages.
         page: The page.
-        position: A heading, the fragment of a link (renames the heading), or the rest of a link (renames the page).
-        name: The new heading; or the new name of the page in its folder, or its new path if there is a slash in it.
+        position: A heading or the fragment of a link (renames the heading), or another part of a link (renames the
+            page).
+        name: The new heading; or the page's new name in its folder; or the page's new path if it contains a slash.
 
     Raises:
-        InvalidInputError: nothing can be renamed there, or the name is invalid.
-        AlreadyExistsError: there is such a file.
+        InvalidInputError: nothing can be renamed at the position, or the name is not valid.
+        AlreadyExistsError: the new path exists.
     """
     renamed = _rename(pages, page, position)
     if renamed is None:
@@ -75,12 +79,12 @@ def rename(pages: EditorPages, page: EditorPage, position: Position, name: str) 
 def move(
     pages: EditorPages, collection: Collection, moves: Mapping[Address, Address], *, is_moved: bool
 ) -> WorkspaceEdit:
-    """The edits that keep links right when pages move.
+    """The edits that update links when pages are moved.
 
     Args:
         pages: The open pages.
-        collection: Their collection.
-        moves: The new address of each page.
+        collection: The collection of the moved pages.
+        moves: The new address of each page, by its old address.
         is_moved: Whether the editor moves the files itself.
     """
     changes: list[TextDocumentEdit | RenameFile] = []
@@ -103,7 +107,7 @@ def move(
 
 
 def moved_pages(pages: EditorPages, files: Sequence[tuple[str, str]]) -> dict[str, dict[Address, Address]]:
-    """The pages among moved files, and all files in moved folders, by the name of their collection.
+    """The moves of pages, and of all files in moved folders, by name of their collection.
 
     Args:
         pages: The open pages.
@@ -144,7 +148,7 @@ def _address(old: Address, name: str) -> Address:
     """The new address of a page.
 
     Raises:
-        InvalidInputError: the name is no path of a page.
+        InvalidInputError: the name is not a valid path of a page.
     """
     name = name.strip().replace(os.sep, "/")
     suffix = PurePosixPath(old.path).suffix
@@ -169,7 +173,7 @@ def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name
 
 
 def _fragment(link: Link, section: Section, name: str) -> str:
-    """A link's fragment after a rename, in its author's style: an anchor, or headings."""
+    """A link's fragment after a rename, in the same style as before: an anchor or a heading path."""
     if link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE} or link.fragment == section.anchor != section.heading:
         return slugs.anchor(name)
     above, _, _ = link.fragment.rpartition("#")
@@ -178,7 +182,7 @@ def _fragment(link: Link, section: Section, name: str) -> str:
 
 
 def _fragment_span(source: bytes, link: Link) -> Span | None:
-    """Where a link's fragment stands; None if it has none."""
+    """The byte range of a link's fragment; None if it has none."""
     if not link.fragment:
         return None
     start = source.find(b"#", link.target_span.end or link.span.start, link.span.end or None)
@@ -191,5 +195,5 @@ def _fragment_span(source: bytes, link: Link) -> Span | None:
 
 
 def _edit(uri: str, edits: Sequence[TextEdit], version: int | None) -> TextDocumentEdit:
-    """The edits of a file. The editor refuses them if its text is newer than the version that was read."""
+    """The edits of one file. The editor refuses them if its text is newer than `version`."""
     return TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri, version), list(edits))

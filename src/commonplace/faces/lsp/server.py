@@ -1,4 +1,4 @@
-"""The language server: which requests it answers, and from what."""
+"""The language server: registers the requests, and publishes diagnostics."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from commonplace.faces.lsp.pages import EditorPage, EditorPages, OpenText, file_
 from commonplace.services.collections import Collections
 
 REQUEST_FAILED = -32803
-"""The protocol's code for a request that was valid and could not be answered."""
+"""The protocol's error code for a valid request that failed."""
 READY_SECONDS = 20.0
-"""Timeout in seconds for the first index of a folder; later requests say how far it is."""
+"""Timeout in seconds for the first index of a collection. After it, a request fails with an indexing error."""
 PAUSE_SECONDS = 0.3
-"""Seconds without typing after which a page is diagnosed."""
+"""Delay in seconds after the last keystroke before a page is diagnosed."""
 _MARKDOWN_FILES = types.FileOperationFilter(types.FileOperationPattern("**/*.{md,markdown,mdx}"), scheme="file")
 _FOLDERS = types.FileOperationFilter(
     types.FileOperationPattern("**", matches=types.FileOperationPatternKind.Folder), scheme="file"
@@ -38,20 +38,20 @@ _Arguments = ParamSpec("_Arguments")
 
 
 class OpenFolders(Protocol):
-    """The folders of a session, open."""
+    """The open collections of a session."""
 
     @property
     def collections(self) -> Collections:
-        """Their collections, in the order of `roots`."""
+        """The collections, in the order of `roots`."""
         ...
 
     @property
     def roots(self) -> Sequence[Path]:
-        """The folders."""
+        """The folder of each collection."""
         ...
 
     def close(self) -> None:
-        """Release everything."""
+        """Close the collections."""
         ...
 
 
@@ -59,8 +59,8 @@ class KnowledgeLanguageServer(LanguageServer):
     """A language server over folders of Markdown.
 
     Args:
-        open_folders: Opens the folders to serve and keeps their indexes current. Called once, with
-            the client's folders.
+        open_folders: Opens the folders to serve and keeps their indexes current. Called once with the client's
+            folders.
         version: The program's version.
     """
 
@@ -73,11 +73,11 @@ class KnowledgeLanguageServer(LanguageServer):
         self._ready = False
         self._timers: dict[str, threading.Timer] = {}
         self._files: dict[str, Path | None] = {}
-        """Files of the editor's open pages by URI."""
+        """Paths of the pages that are open in the editor, by URI."""
         self._lock = threading.Lock()
 
     def open(self, folders: Sequence[Path]) -> None:
-        """Open the folders, once."""
+        """Open the collections. Later calls do not open them again."""
         try:
             with self._lock:
                 if self._opened is None:
@@ -91,10 +91,10 @@ class KnowledgeLanguageServer(LanguageServer):
 
     @property
     def pages(self) -> EditorPages:
-        """The pages of the session, once their first index is complete.
+        """The pages of the session, after their first index is complete.
 
-        Raises:
-            IndexingError: it is not complete yet.
+        IndexingError: the first index is not complete yet.
+            IndexingError: the first index is not complete yet.
             KnowledgeError: the folders cannot be opened.
         """
         self._attempted.wait(READY_SECONDS)
@@ -107,7 +107,7 @@ class KnowledgeLanguageServer(LanguageServer):
         return self._pages
 
     def diagnose_later(self, uri: str, seconds: float = PAUSE_SECONDS) -> None:
-        """Diagnose a page after a pause; a later call for the same page begins the pause anew."""
+        """Diagnose a page after a delay. A later call for the same page restarts the delay."""
         with self._lock:
             pending = self._timers.pop(uri, None)
             if pending is not None:
@@ -117,12 +117,12 @@ class KnowledgeLanguageServer(LanguageServer):
             timer.start()
 
     def diagnose_open(self) -> None:
-        """Diagnose every page that the editor has open: what one links to may have come or gone."""
+        """Diagnose every open page, because targets of its links may have been created or deleted."""
         for uri in list(self.workspace.text_documents):
             self.diagnose_later(uri)
 
     def forget(self, uri: str) -> None:
-        """Withdraw the diagnostics of a page that was closed."""
+        """Cancel and withdraw the diagnostics of a closed page."""
         with self._lock:
             pending = self._timers.pop(uri, None)
         self._files.pop(uri, None)
@@ -131,7 +131,7 @@ class KnowledgeLanguageServer(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def close(self) -> None:
-        """Release everything."""
+        """Stop the timers and close the collections."""
         with self._lock:
             for timer in self._timers.values():
                 timer.cancel()
@@ -141,7 +141,7 @@ class KnowledgeLanguageServer(LanguageServer):
             opened.close()
 
     def _changed(self, _: Sequence[Address], __: bool) -> None:
-        """Diagnose what is open when pages came or went, or were changed elsewhere: links to them may be affected."""
+        """Listener of the indexes: any change of pages may affect links of the open pages."""
         self.diagnose_open()
 
     def _diagnose(self, uri: str) -> None:
@@ -162,16 +162,16 @@ class KnowledgeLanguageServer(LanguageServer):
         texts: dict[Path, OpenText] = {}
         for uri, document in list(self.workspace.text_documents.items()):
             if uri not in self._files:
-                self._files[uri] = file_path(uri)  # looks at every folder above it
+                self._files[uri] = file_path(uri)  # resolves symbolic links of all parent folders
             file = self._files[uri]
             if file is not None:
-                version = document.version  # first: the text may be replaced by a newer one meanwhile
+                version = document.version  # read before the text: a newer text may replace it in between
                 texts[file] = OpenText(document.source, version)
         return texts
 
 
 def language_server(open_folders: Callable[[Sequence[Path]], OpenFolders], version: str) -> KnowledgeLanguageServer:
-    """The language server with every request that it answers; `start_io` serves a client."""
+    """Create the language server with all its handlers; `start_io` serves a client."""
     server = KnowledgeLanguageServer(open_folders, version)
     _register_session(server)
     _register_reading(server)
@@ -320,7 +320,7 @@ _Params = TypeVar("_Params", bound=_OfTextDocument)
 def _answering(
     answer: Callable[[EditorPage, EditorPages, _Params], _Answer],
 ) -> Callable[[KnowledgeLanguageServer, _Params], _Answer | None]:
-    """A handler of a request about one page; None for a file that is none."""
+    """Wrap a handler for one page. The result is None if the file is not a page."""
 
     def handle(ls: KnowledgeLanguageServer, params: _Params) -> _Answer | None:
         page = ls.pages.page(params.text_document.uri)
@@ -332,7 +332,7 @@ def _answering(
 def _with_errors(
     handle: Callable[Concatenate[KnowledgeLanguageServer, _Arguments], _Answer],
 ) -> Callable[Concatenate[KnowledgeLanguageServer, _Arguments], _Answer]:
-    """A handler whose errors are those of the protocol. pygls passes the server to a parameter that is named `ls`."""
+    """Wrap a handler so that its errors become protocol errors. pygls passes the server to the parameter named `ls`."""
 
     def answered(ls: KnowledgeLanguageServer, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Answer:
         try:

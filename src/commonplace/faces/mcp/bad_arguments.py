@@ -1,4 +1,4 @@
-"""What a client is told of arguments that are not what they must be."""
+"""Error messages for arguments that do not match a tool's parameter model."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from pydantic import BaseModel, ValidationError
 from commonplace.domain.errors import InvalidInputError
 
 MAX_SHOWN_ARGUMENT = 60
-"""Characters of a wrong argument that an error repeats."""
+"""Maximum characters of a wrong argument that an error message quotes."""
 _CHOICE = re.compile(
     r"(?:constrained-)?(?:str|int|float|bool|bytes)"
     r"|(?:list|dict|tuple|set|frozenset|literal|nullable|function-\w+)\[.*\]"
 )
-"""How the library names a choice of a union in the place of an error."""
+"""pydantic's names for the members of a union in an error's location."""
 
 
 def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None) -> InvalidInputError:
-    """One sentence that names each wrong argument, what was expected and what came; context `missing` names gaps.
+    """An error that names each wrong argument, the expected value and the given value.
 
-    Where `params`, or a part of it, has no argument of a given name, the hint names those that it has.
+    The context's `missing` lists the names of missing arguments. If an argument is unknown, the hint names the valid
+    ones, provided that `params` is given.
     """
     unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
     sentences = [f"Unknown argument {_where(location)}." for location in unknown]
@@ -40,14 +41,14 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
             where, given = _where(problem["loc"]), _brief(problem["input"])
             wrong.setdefault((where, given), {})[_lower(problem["msg"])] = None
     for (where, given), said in wrong.items():
-        if not any(other.startswith(f"{where}.") for other, _ in wrong):  # which is the choice that was meant
+        if not any(other.startswith(f"{where}.") for other, _ in wrong):  # a nested error is more specific
             sentences.append(f"Invalid argument {where}: {' or '.join(said)}; got {given}.")
     hint = f"Correct the arguments and call again.{valid}"
     return InvalidInputError(" ".join(sentences), kind="argument", hint=hint)
 
 
 def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """A sentence that names the arguments at a place; "" if several models may stand there."""
+    """A sentence that names the valid arguments at a location; "" if more than one model is possible there."""
     models = [params]
     for part in location:
         fields = (one for model in models for name, one in model.model_fields.items() if part in {name, one.alias})
@@ -61,14 +62,14 @@ def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:
 
 
 def _models(annotation: object) -> list[type[BaseModel]]:
-    """The models in a type such as `list[Model] | None`."""
+    """The models in a type annotation such as `list[Model] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for one in get_args(annotation) for model in _models(one)]
 
 
 def _where(location: tuple[int | str, ...]) -> str:
-    """The argument's name, without the parts by which the library tells the choices of a union apart."""
+    """The argument's name, without the location parts that only identify a member of a union."""
     parts = [str(part) for part in location if not (isinstance(part, str) and _CHOICE.fullmatch(part))]
     return ".".join(parts) or "(arguments)"
 

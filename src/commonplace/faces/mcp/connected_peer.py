@@ -1,4 +1,7 @@
-"""The client of a call over the SDK: asked in mid-call in the older era, by ending the call for now in the newer."""
+"""The client of a call, through the SDK.
+
+A request to the client blocks in the older era and ends the call in the newer.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,14 @@ from commonplace.faces.mcp.progress import ProgressCounter
 from commonplace.faces.mcp.sdk import Context, session_of
 
 ASK_TIMEOUT = 300.0
-"""Seconds that a person has for an answer in the older era."""
+"""Timeout in seconds for a person's answer in the older era."""
 MAX_LOG_SESSIONS = 10_000
-"""Sessions whose log level is remembered; the oldest are forgotten and get every message again."""
+"""Maximum number of sessions with a stored log level.
+
+Beyond it, the oldest sessions get messages of every level again.
+"""
 CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
-"""Capability that a client needs, by method."""
+"""Client capability required by each method."""
 _RESULTS: dict[str, type[types.Result]] = {
     "elicitation/create": types.ElicitResult,
     "sampling/createMessage": types.CreateMessageResult,
@@ -49,7 +55,7 @@ class LogLevels:
         self._lock = Lock()
 
     async def set(self, context: Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
-        """Remember what a session asks for."""
+        """Store the minimum level that a session has requested."""
         with self._lock:
             self._least[session_of(context)] = params.level
             while len(self._least) > MAX_LOG_SESSIONS:
@@ -57,7 +63,7 @@ class LogLevels:
         return types.EmptyResult()
 
     def wants(self, context: Context, level: Level) -> bool:
-        """Whether the client of a request is to get messages of a level."""
+        """Whether the client of a request wants messages of this level."""
         with self._lock:
             least = self._least.get(session_of(context), LEVELS[0])
         asked_for = allowed_log_levels(context.protocol_version, cast("Mapping[str, object] | None", context.meta))
@@ -66,19 +72,19 @@ class LogLevels:
 
 @dataclass(frozen=True, slots=True)
 class ConnectedPeer:
-    """The client of one request; used from the worker thread that runs the call."""
+    """The client of one request. For use in the worker thread that runs the call."""
 
     context: Context
     levels: LogLevels
     meter: ProgressCounter = field(default_factory=ProgressCounter)
 
     def can(self, capability: str) -> bool:
-        """Whether it declared a capability."""
+        """Whether the client declared a capability."""
         declared = self.context.session.client_capabilities
         return getattr(declared, capability, None) is not None
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
-        """Answers by name."""
+        """Send requests to the client; returns the answers by name. See `Peer.ask` for the errors."""
         for request in requests.values():
             capability = CAPABILITIES.get(str(request.get("method")), "")
             if not self.can(capability):
@@ -92,18 +98,18 @@ class ConnectedPeer:
         return {name: known[name] for name in requests}
 
     def log(self, level: Level, text: str) -> None:
-        """Send a log message, if the client wants those of this level."""
+        """Send a log message if the client wants messages of this level."""
         if self.levels.wants(self.context, level):
             anyio.from_thread.run(self._logged, level, text)
 
     def progress(self, done: int, total: int) -> None:
-        """Tell how far the call is, if the client wants to know."""
+        """Report progress if the client has requested it."""
         go_on()
         if self._wants_progress:
             self._tell(self.meter.counted(done, total))
 
     def step(self, done: int, total: int) -> None:
-        """The same for what counts fast: only so many reports a second are sent."""
+        """Report progress at a limited rate, for counters that change often."""
         go_on()
         if self._wants_progress:
             self._tell(self.meter.sampled(done, total))
@@ -141,10 +147,10 @@ class ConnectedPeer:
 
 
 def go_on() -> None:
-    """Nothing, while somebody waits for the call that this thread serves.
+    """Return unless the call that this thread serves was cancelled.
 
     Raises:
-        Stopped: the client has cancelled it, or has gone.
+        Stopped: the client has cancelled the call or disconnected.
     """
     try:
         anyio.from_thread.check_cancelled()
@@ -153,24 +159,24 @@ def go_on() -> None:
 
 
 def is_modern(context: Context) -> bool:
-    """Whether a request is of the newer era, where servers ask by answering."""
+    """Whether a request is of the newer era, in which a server requests input by returning from the call."""
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def input_required(needed: InputNeeded) -> types.InputRequiredResult:
-    """The answer to a client of the newer era when a call waits for its answers."""
+    """The result for a client of the newer era when a call needs its input."""
     requests = _REQUESTS.validate_python(dict(needed.requests))
     return types.InputRequiredResult(input_requests=requests, request_state=json.dumps(dict(needed.known)))
 
 
 def unable(error: UnableError) -> MCPError:
-    """The error for a client of the newer era that lacks a capability which a call needs."""
+    """The error for a client of the newer era that lacks a required capability."""
     required = {"requiredCapabilities": {error.capability: dict[str, object]()}}
     return MCPError(code=types.MISSING_REQUIRED_CLIENT_CAPABILITY, message=str(error), data=required)
 
 
 def _answers(context: Context) -> dict[str, JsonObject]:
-    """The client's answers in this and earlier rounds; the state's seal was checked before."""
+    """The client's answers in this and earlier rounds. The seal of the state was verified before."""
     params = context.params or {}
     state = params.get("requestState")
     before = cast("dict[str, JsonObject]", json.loads(state)) if isinstance(state, str) else {}

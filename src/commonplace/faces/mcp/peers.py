@@ -1,4 +1,4 @@
-"""The client at the other end of a call, as what runs the call sees it: somebody who can be asked and told."""
+"""The client of a call, as an interface for the code that runs the call."""
 
 from __future__ import annotations
 
@@ -11,58 +11,59 @@ from commonplace.domain.json import JsonObject
 
 Level: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""Of log messages, from the least to the most serious (RFC 5424)."""
+"""Levels of log messages, from least to most severe (RFC 5424)."""
 
 
 class Peer(Protocol):
     """The client of one call."""
 
     def can(self, capability: str) -> bool:
-        """Whether it declared a capability: `elicitation`, `sampling` or `roots`."""
+        """Whether the client declared a capability: `elicitation`, `sampling` or `roots`."""
         ...
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
-        """Answers by name, to requests such as `{"name": {"method": "elicitation/create", "params": {...}}}`.
+        """Send requests to the client; returns the answers by name.
 
-        In the newer era the call ends here when an answer is missing, and begins anew from the start once the client
-        has it; names must therefore be unique within the call, and what stands before `ask` must bear a repetition.
+        Requests look like `{"name": {"method": "elicitation/create", "params": {...}}}`. In the newer era, the call
+        ends here if an answer is missing. The client then repeats the call with its answers, and the call runs from
+        the start. Names must therefore be unique within the call, and the code before `ask` must be safe to repeat.
 
         Raises:
-            UnableError: the client cannot do what is asked for.
-            InvalidInputError: it refuses, or does not answer in time.
-            InputNeeded: this call ends, to be repeated; not to be caught.
+            UnableError: the client lacks the required capability.
+            InvalidInputError: the client refuses, or does not answer in time.
+            InputNeeded: ends the call so that the client can repeat it; must not be caught.
         """
         ...
 
     def log(self, level: Level, text: str) -> None:
-        """Send a log message, if the client wants those of this level."""
+        """Send a log message if the client wants messages of this level."""
         ...
 
     def progress(self, done: int, total: int) -> None:
-        """Tell how far the call is, if the client wants to know; `total` is 0 where nobody knows."""
+        """Report progress if the client has requested it; `total` is 0 if unknown."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class NullClient:
-    """Where there is no client that could be asked."""
+    """A peer for calls without a client: requests fail, messages are discarded."""
 
     def can(self, capability: str) -> bool:
-        """False."""
+        """Return False."""
         del capability
         return False
 
     def ask(self, requests: Mapping[str, JsonObject]) -> Mapping[str, JsonObject]:
-        """Raises InvalidInputError."""
+        """Raise InvalidInputError."""
         del requests
         raise InvalidInputError("There is no client to ask.", kind="client")
 
     def log(self, level: Level, text: str) -> None:
-        """Nothing."""
+        """Do nothing."""
         del level, text
 
     def progress(self, done: int, total: int) -> None:
-        """Nothing."""
+        """Do nothing."""
         del done, total
 
 
@@ -82,11 +83,11 @@ class UnableError(InvalidInputError):
 
 
 class InputNeeded(BaseException):
-    """Ends a call that cannot go on without the client's answers; no error, so nothing that handles those sees it."""
+    """Ends a call that needs the client's answers. A `BaseException`, so that no error handler catches it."""
 
     def __init__(self, requests: Mapping[str, JsonObject], known: Mapping[str, JsonObject]) -> None:
         super().__init__("the client is asked")
         self.requests = requests
-        """What is asked, by name."""
+        """The requests to the client, by name."""
         self.known = known
-        """What earlier rounds of this call answered, by name."""
+        """The client's answers in earlier rounds of this call, by name."""

@@ -1,4 +1,4 @@
-"""One count of how far a call is, made of the counts of its parts."""
+"""Progress of a call, summed over its parts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from threading import Lock
 
 REPORT_SECONDS = 0.1
-"""Seconds between two reports of what counts fast."""
+"""Minimum interval in seconds between two reports of a fast counter."""
 
 
 @dataclass(slots=True)
 class _Part:
-    """What the part at work has counted, and what those before it had."""
+    """Steps done in the current part, and in all parts before it."""
 
     before: int = 0
     done: int = 0
 
 
 class ProgressCounter:
-    """Counts the parts of a call (waiting for an index, one collection, the next one) as one number that only grows."""
+    """Sums the progress of a call's parts (waiting for the index, each collection). The sum never decreases."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -28,17 +28,17 @@ class ProgressCounter:
         self._when = 0.0
 
     def counted(self, done: int, total: int) -> tuple[int, int] | None:
-        """Steps done and in all (0: unknown) over all parts so far; None where that is no more than was told.
+        """Steps done and in total over all parts so far (total 0: unknown); None if the number has not grown.
 
         Args:
-            done: Steps of the part at work; fewer than before means that the next part has begun.
-            total: Its steps in all, 0 where nobody knows.
+            done: Steps done in the current part. A smaller number than before starts the next part.
+            total: Total steps of the current part; 0 if unknown.
         """
         with self._lock:
             return self._counted(done, total)
 
     def sampled(self, done: int, total: int) -> tuple[int, int] | None:
-        """The same, and None, too, where a report was made just now and this is not a part's last step."""
+        """Same as `counted`, but also None within `REPORT_SECONDS` of the last report, unless the part is complete."""
         with self._lock:
             now = time.monotonic()
             if done < total and done >= self._part.done and now - self._when < REPORT_SECONDS:

@@ -1,4 +1,4 @@
-"""How much clients may follow: streams and resources, of one client and of all clients of a process."""
+"""Quotas of subscriptions: streams and resources, for each client and for all clients of a process."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import mcp_types as types
 from mcp import MCPError
 
 MAX_URI = 4_096
-"""Characters of a URI that is followed."""
+"""Maximum characters of a subscribed URI."""
 MAX_STREAMS = 100
-"""Streams, and sessions of the older era, of one client."""
+"""Maximum number of streams of one client; a session of the older era counts as a stream."""
 MAX_ALL_STREAMS = 2_000
 MAX_RESOURCES = 2_000
-"""Resources that one client follows on all its streams; one stream, or session, may follow half of them."""
+"""Maximum number of resources that one client subscribes to on all streams. One stream may have half of them."""
 MAX_STREAM_RESOURCES = MAX_RESOURCES // 2
 MAX_ALL_RESOURCES = 20_000
-"""Some 1 kB of memory each."""
+"""Each subscription takes about 1 kB of memory."""
 
 
 @dataclass(slots=True)
 class Quota:
-    """What the clients of one process follow now; all its servers share it.
+    """Current subscriptions of the clients of one process; shared by all its servers.
 
-    A client is a key or a token's subject, else an address; one that is on standard input and output is alone.
+    A client is a key, the subject of a token, or a network address. The client on standard input and output is the only
+    one of its process.
     """
 
     _streams: Counter[str] = field(default_factory=Counter[str])
@@ -33,10 +34,10 @@ class Quota:
     _lock: Lock = field(default_factory=Lock)
 
     def open_stream(self, client: str) -> None:
-        """Count a stream.
+        """Count a new stream.
 
         Raises:
-            MCPError: there are too many.
+            MCPError: the limit of streams is reached.
         """
         with self._lock:
             if self._streams[client] >= MAX_STREAMS:
@@ -46,10 +47,10 @@ class Quota:
             self._streams[client] += 1
 
     def add_resources(self, client: str, number: int) -> None:
-        """Count resources that a client begins to follow.
+        """Count resources that a client subscribes to.
 
         Raises:
-            MCPError: they would be too many; none is counted.
+            MCPError: the limit would be exceeded; none of the resources is counted.
         """
         with self._lock:
             if self._resources[client] + number > MAX_RESOURCES:
@@ -59,26 +60,26 @@ class Quota:
             self._resources[client] += number
 
     def remove_resources(self, client: str, number: int) -> None:
-        """Count resources no longer."""
+        """Subtract resources from a client's count."""
         with self._lock:
             _lower(self._resources, client, number)
 
     def close_stream(self, client: str, resources: int) -> None:
-        """Count a stream and what was followed on it no longer."""
+        """Subtract a stream and its resources from a client's counts."""
         with self._lock:
             _lower(self._streams, client, 1)
             _lower(self._resources, client, resources)
 
 
 def check_subscriptions(uris: list[str], more: int = 0) -> None:
-    """Refuse resources that no stream may follow.
+    """Check the limits of one stream.
 
     Args:
-        uris: What is to be followed.
-        more: How many the stream follows already.
+        uris: The resources to subscribe to.
+        more: Number of resources that the stream has subscribed to already.
 
     Raises:
-        MCPError: they are too many, or one of them is too long.
+        MCPError: there are too many resources, or a URI is too long.
     """
     if len(uris) + more > MAX_STREAM_RESOURCES:
         message = f"At most {MAX_STREAM_RESOURCES} resources can be followed on one stream."

@@ -1,4 +1,7 @@
-"""How one request runs: in a worker thread, noted, once the index is ready; shared by all that a server offers."""
+"""Runs requests in worker threads: waits for the index, logs, and passes the caller's context.
+
+Shared by all handlers.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from commonplace.settings import Tier
 log = logging.getLogger(__name__)
 
 READY_TIMEOUT = 45.0
-"""Seconds that a request waits for the first index."""
+"""Timeout in seconds for the first index."""
 
 T = TypeVar("T")
 
@@ -45,13 +48,13 @@ class Runner:
 
         Args:
             context: The request.
-            verb: What the log names it.
-            function: Given who calls and on what.
-            reads: Whether it changes nothing, so that it can be left behind when the client cancels.
+            verb: Name of the call in the log.
+            function: The function to call.
+            reads: Whether the function changes nothing, so that a cancelled call can be abandoned.
             ready: Whether to wait for the first index.
 
         Raises:
-            InputNeeded: it cannot go on without the client's answers.
+            InputNeeded: the function needs the client's answers.
             KnowledgeError: the function's error, or INTERNAL for any other exception; or a replica lacks a commit that
                 the request names in `_meta`.
         """
@@ -60,7 +63,8 @@ class Runner:
         except KnowledgeError:
             raise
         except Exception as error:
-            # Before the function started: `traced_call` converts what it raises. The SDK would send this error's text.
+            # Only errors before the function starts arrive here, as `traced_call` converts the function's own errors.
+            # The SDK would send the text of this error to the client.
             log.exception("%s could not be started", verb)
             raise KnowledgeError("Internal error; the server's log has the details.") from error
 
@@ -90,9 +94,10 @@ class Runner:
 
 
 def _session_name(context: Context, caller: Caller | None) -> str | None:
-    """By what the memory of a request's session is found; None for one in no session, such as any of the newer era.
+    """Name under which the memory of a request's session is stored; None if the request has no session.
 
-    A process on standard input and output is one session, in both eras.
+    Requests of the newer era over HTTP have no session. A process on standard input and output is one session in both
+    eras.
     """
     if caller is None:
         return ""
@@ -101,7 +106,7 @@ def _session_name(context: Context, caller: Caller | None) -> str | None:
 
 
 def _as_client(program: ClientProgram, run: Callable[[], T]) -> T:
-    """Run a call so that its commits can name the program that asked for it."""
+    """Run a call with the client's program set, so that commits can name it."""
     before = CURRENT_CLIENT.set(program)
     try:
         return run()

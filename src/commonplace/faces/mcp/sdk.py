@@ -1,4 +1,4 @@
-"""The SDK's types as this face uses them, and what can be read from a request."""
+"""Aliases of the SDK's types, and accessors for data of a request."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def asgi_scope(context: Context) -> Mapping[str, Any]:
 
 
 def at_end(context: Context, callback: Callable[[], None]) -> None:
-    """Call something when the connection of a request ends.
+    """Register a callback for the end of a request's connection.
 
-    The SDK keeps a stack for this on the connection, to which its request contexts lead no other way.
+    The SDK has an exit stack for each connection, but no public access to it from a request context.
     """
     context.session._connection.exit_stack.callback(callback)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
 
 
 def client_name(context: Context) -> str:
-    """What the program at the other end calls itself, "" where it does not say."""
+    """The client program's own name; "" if not stated."""
     told = context.session.client_params
     return (told.client_info.title or told.client_info.name) if told else ""
 
 
 def session_of(context: Context) -> str:
-    """The session of the older era that a request belongs to, "" for none."""
+    """Id of the request's session in the older era; "" if there is none."""
     scope = asgi_scope(context)
     if not scope:
         return ""

@@ -36,13 +36,13 @@ from commonplace.services.skills.discovery import Skills
 from commonplace.settings import Tier
 
 LIST_FRESH_MS = 60_000
-"""How long a client may take for current what changes with a restart only."""
+"""Time in milliseconds for which clients may cache the results of `LASTING`."""
 LASTING: tuple[CacheableMethod, ...] = ("server/discover", "tools/list", "prompts/list", "resources/templates/list")
-"""What that is; all else that a client may keep is stale at once."""
+"""Methods whose results change only with a restart. Clients may not cache any other result."""
 
 
 def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota | None = None) -> McpServer:
-    """An SDK server that serves a toolset over the services at one tier, within a quota that servers may share.
+    """An SDK server for a toolset at one tier. Servers of one process may share a quota.
 
     Raises:
         ConfigError: there is no such tier.
@@ -93,7 +93,7 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
 
 
 def _with_skills(own: Resources, skills: SkillHandlers) -> Resources:
-    """A toolset's resources, and the files of skills."""
+    """A toolset's resources, extended by the files of skills."""
     look = own.source_of
 
     def read(call: Call, uri: str) -> ResourceContents:
@@ -108,7 +108,7 @@ def _with_skills(own: Resources, skills: SkillHandlers) -> Resources:
 
 
 class _Server(Server[State]):
-    """The SDK's server, which says in the older era, too, that it tells when the list of resources changes."""
+    """The SDK's server. Declares in the older era, too, that it notifies clients when the list of resources changes."""
 
     def create_initialization_options(
         self,
@@ -116,7 +116,7 @@ class _Server(Server[State]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """What the handshake answers."""
+        """The server's declarations in the handshake."""
         told = notification_options or NotificationOptions(
             resources_changed=self.get_request_handler("resources/subscribe") is not None
         )
@@ -124,7 +124,10 @@ class _Server(Server[State]):
 
 
 class _TracingMiddleware:
-    """The SDK's middleware for tracing, left out where nobody can record a span: of a request that is in no trace."""
+    """Skips the SDK's tracing middleware for requests without a trace context.
+
+    Used if no OpenTelemetry SDK is installed.
+    """
 
     def __init__(self, inner: ServerMiddleware[State]) -> None:
         self._inner = inner
@@ -136,8 +139,11 @@ class _TracingMiddleware:
 
 
 def _let_ask(server: McpServer, runner: Runner) -> None:
-    """Let calls log to the client and ask it; what a client carries between two rounds of a call is sealed."""
-    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity  # noqa: PLC0415 - ciphers are slow
+    """Let calls send log messages and requests to the client.
+
+    The state that a client carries between rounds is sealed.
+    """
+    from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity  # noqa: PLC0415 - slow to import
 
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, runner.levels.set)
     security = RequestStateSecurity(keys=[secret_for("rounds")], bind_principal=_principal)
@@ -145,6 +151,6 @@ def _let_ask(server: McpServer, runner: Runner) -> None:
 
 
 def _principal(context: Context) -> str | None:
-    """Whose round it is: nobody else can go on with it."""
+    """The caller that a round of a call is bound to; nobody else can continue the call."""
     scope = asgi_scope(context)
     return caller_of(scope).id if scope else None

@@ -1,4 +1,4 @@
-"""What an agent is told of a server at its beginning, made from the toolset that is served."""
+"""The `instructions` of a server, derived from the toolset that it serves."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SENTENCE_END = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
 
 def server_instructions(toolset: Toolset, served: frozenset[str]) -> str:
-    """The toolset's instructions without sentences about tools that are not served, and what holds for this server.
+    """The toolset's instructions without sentences about tools that are not served, plus sentences about this server.
 
     Args:
         toolset: The toolset.
-        served: Names of the tools that the tier allows.
+        served: Names of the tools that the tier permits.
     """
     absent = [tool for tool in toolset.tools if tool.name not in served]
     sentences = _SENTENCE_END.split(toolset.instructions)

@@ -1,7 +1,7 @@
-"""Telling clients that resources have changed: those that they follow, and which there are.
+"""Notifications of clients about changed resources and a changed list of resources.
 
-In the older era a session follows single resources, and is told of the list in any case. In the newer a client opens a
-stream for what it wants to be told of; there may be several.
+In the older era, a session subscribes to single resources and always gets notifications of the list. In the newer era,
+a client opens one or several streams and states what each reports.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ from commonplace.faces.mcp.toolset import Call, Resources, ResourceSource
 from commonplace.services.change_feed import ChangeNotice
 
 WATCHED_TIMEOUT = 20.0
-"""Seconds that a client waits at the most until changes are noticed, right after a start."""
+"""Timeout in seconds until file watching is active after a start."""
 NOTIFY_TIMEOUT = 5.0
-"""Seconds after which a client that does not read is told no more of one change."""
+"""Timeout in seconds for sending the notifications of one change to a slow client."""
 
 
 @dataclass(slots=True)
 class _Subscriber:
-    """A session or a stream."""
+    """A session of the older era or a stream of the newer era."""
 
     deliver: Callable[[Sequence[ServerEvent]], None]
-    """Hands events over, from any thread; returns at once."""
+    """Delivers events to the client. May be called from any thread; returns at once."""
     sees: frozenset[str] | None
-    """The collections that its caller may use; None for all."""
+    """The collections that the caller may use; None for all."""
     listing: bool
-    """Whether changes of the list of resources are sent."""
+    """Whether to send changes of the list of resources."""
     client: str
-    """The client that `Quota` counts."""
+    """The client's name in `Quota`."""
     asked: set[str] = field(default_factory=set[str])
-    """The URIs that are counted."""
+    """The URIs counted in the quota."""
     uris: dict[str, Callable[[], ResourceSource | None]] = field(
         default_factory=dict[str, Callable[[], ResourceSource | None]]
     )
     """Looks up the source of each subscribed URI."""
     known: dict[str, ResourceSource] = field(default_factory=dict[str, ResourceSource])
-    """The sources found; kept, so that the deletion of a document can be announced."""
+    """Resolved sources by URI; cached so that the deletion of a document can be reported."""
 
 
 class SubscriptionManager:
-    """Subscriptions, and their notifications.
+    """Manages subscriptions and sends their notifications.
 
     Args:
-        resources: What can be followed.
-        runner: Knows who may see what.
-        quota: How much clients may follow.
+        resources: The toolset's resources.
+        runner: Runs lookups with the permissions of the caller.
+        quota: Limits of the clients.
     """
 
     def __init__(self, resources: Resources, runner: Runner, quota: Quota) -> None:
@@ -75,7 +75,7 @@ class SubscriptionManager:
             resources.changes(self._changed)
 
     async def begin(self, context: Context, _: types.NotificationParams) -> None:
-        """A session of the older era is there; one too many is not told of changes."""
+        """Register a new session of the older era. Beyond the quota, a session gets no notifications of the list."""
         with suppress(MCPError):
             self._begin(context)
 
@@ -92,14 +92,14 @@ class SubscriptionManager:
         return follower
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        """Tell this session of a resource from now on."""
+        """Subscribe this session to a resource."""
         follower = self._begin(context)
         self._count(follower, [params.uri])
         await self._follow(context, follower, [params.uri])
         return types.EmptyResult()
 
     async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        """Tell this session of a resource no longer."""
+        """Unsubscribe this session from a resource."""
         with self._lock:
             follower = self._followers.get(session_of(context))
             if follower is not None:
@@ -113,7 +113,7 @@ class SubscriptionManager:
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """A stream of the newer era, until its client ends it."""
+        """Serve a stream of the newer era until its client ends it."""
         wanted = params.notifications
         uris = list(dict.fromkeys(wanted.resource_subscriptions or ()))
         check_subscriptions(uris)
@@ -155,10 +155,11 @@ class SubscriptionManager:
             follower.asked.update(new)
 
     async def _follow(self, context: Context, follower: _Subscriber, uris: Sequence[str]) -> None:
-        """Find out what stands behind URIs, as far as it can be known now; what comes later is looked up again."""
+        """Resolve the sources of URIs. Sources that do not exist yet are resolved again on later changes."""
 
         def look(call: Call) -> None:
-            # A client that was told that it follows may change something at once.
+            # The client may change a document as soon as its subscription is confirmed, so watching must be active
+            # before.
             call.services.collections.wait_watched(WATCHED_TIMEOUT)
             for uri in uris:
                 with self._lock:
@@ -183,7 +184,7 @@ class SubscriptionManager:
                 follower.deliver(events)
 
     def _changed(self, uri: str) -> None:
-        """A resource that is no document has changed."""
+        """Notify the subscribers of a changed resource that has no document."""
         with self._lock:
             followers = [one for one in self._followers.values() if uri in one.uris]
         for follower in followers:
@@ -191,7 +192,7 @@ class SubscriptionManager:
 
 
 def _find(follower: _Subscriber, uri: str) -> ResourceSource | None:
-    """What stands behind a URI, looked up unless it is known."""
+    """The source of a URI, from the cache or resolved now; None if it has none."""
     known = follower.known.get(uri)
     look = follower.uris.get(uri)
     if known is None and look is not None:
@@ -207,7 +208,7 @@ def _is_meant(follower: _Subscriber, uri: str, notice: ChangeNotice) -> bool:
         return False
     meant = found.address is None or found.address in notice.addresses
     if meant:
-        # It may have moved, or be made of another document from now on.
+        # The document may have moved, or another document may be the source from now on.
         follower.known.pop(uri, None)
         _find(follower, uri)
     return meant

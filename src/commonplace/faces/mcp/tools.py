@@ -44,17 +44,17 @@ else:
     retries = LazyModule("commonplace.services.writes.retries")
 
 SOURCES_META_KEY = "commonplace/sources"
-"""Key in `_meta`: what an answer came from."""
+"""Key in `_meta` for the commits and index generations behind an answer."""
 PARAM_HEADER = '"x-mcp-header"'
-"""Key in the schema of a property that a client of the newer era repeats in a header."""
+"""Schema key of a property that a client of the newer era repeats in a header."""
 CallOutcome = types.CallToolResult | types.InputRequiredResult
 Wire = dict[str, Json]
-"""A result as it stands on the wire: the SDK checks it once more, and a model between would be made and taken apart."""
+"""A tool result as JSON. The SDK validates it, so building a model here would be wasted work."""
 _BLOCK: TypeAdapter[types.ContentBlock] = TypeAdapter(types.ContentBlock)
 
 
 class ToolHandlers:
-    """The tools that a tier allows, and no others.
+    """Lists and calls the tools that the tier permits.
 
     Raises:
         ConfigError: there is no such tier.
@@ -67,14 +67,14 @@ class ToolHandlers:
         self._header_schemas: dict[str, Mapping[str, object] | None] = {}
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        """The listed tools, in the toolset's order."""
+        """The permitted tools, in the toolset's order."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of tools has one page.")
         return types.ListToolsResult(tools=[_wire(row) for row in self._rows.values()])
 
     async def call(self, context: Context, params: types.CallToolRequestParams) -> CallOutcome:
-        """Run one and show what it returned, what it needs to know first, or why it did not."""
-        # The SDK takes either from a handler, and names only the models.
+        """Run a tool. Returns its result, its requests to the client, or its error."""
+        # The SDK accepts a dictionary or a model from a handler, but its type names only the models.
         return cast("CallOutcome", await self._run(context, params))
 
     async def _run(self, context: Context, params: types.CallToolRequestParams) -> Wire | types.InputRequiredResult:
@@ -97,7 +97,11 @@ class ToolHandlers:
             return _error_result(self._toolset, error)
 
     def _run_tool(self, row: Tool, call: Call, arguments: JsonObject) -> Wire:
-        """What a tool returned, with the state that it came from: a write's own is in it, a read's is at least that."""
+        """Run a tool and add the sources of its answer.
+
+        A write's sources include its own commits. A read's sources are taken before it runs, so that the answer is at
+        least that new.
+        """
         before = _sources(call.services) if row.read_only else None
         with recording_retained() as kept, recording_waiting_index() as waiting, recording_written() as written:
             shown = _shown(row, call, arguments)
@@ -111,9 +115,9 @@ class ToolHandlers:
         return frozenset(self._rows)
 
     def header_schema(self, name: str) -> Mapping[str, object] | None:
-        """The input schema of a tool that declares `Mcp-Param` headers; None for all others, and for unknown tools.
+        """The input schema of a tool that declares `Mcp-Param` headers; None for other tools and unknown names.
 
-        The SDK walks through the schema twice for each call over HTTP, to compare these headers with the arguments.
+        The SDK traverses the schema twice for each call over HTTP, to compare these headers with the arguments.
         """
         if name not in self._header_schemas:
             row = self._rows.get(name)
@@ -125,10 +129,10 @@ class ToolHandlers:
 
 
 def content_block(block: JsonObject) -> types.ContentBlock:
-    """A block as the protocol writes it.
+    """Validate a content block of the protocol.
 
     Raises:
-        pydantic.ValidationError: it is none.
+        pydantic.ValidationError: the block is not valid.
     """
     return _BLOCK.validate_python(block)
 
@@ -150,18 +154,18 @@ def _wire(row: Tool) -> types.Tool:
 
 
 def _shown(row: Tool, call: Call, arguments: JsonObject) -> ToolResult:
-    """What a tool returns; a write at a server that is behind its remote is made on the remote's state."""
+    """Run a tool. If a write fails because this server is behind its remote, the call is repeated on the remote's state."""
     if row.read_only:
         return row.handler.run(call, arguments)
     return retries.call_on_latest(call.services.collections.opened, lambda: row.handler.run(call, arguments))
 
 
 def _sources(services: Services, written: Mapping[str, str] | None = None) -> list[JsonObject]:
-    """The commit and the generation of the index of every open collection; none where that cannot be told now.
+    """Commit and index generation of every open collection; empty if they cannot be determined.
 
     Args:
         services: The services of the call.
-        written: The commits that the call itself has made, by the identity of their store. A replica's index follows.
+        written: Commits made by the call, by the identity of their store. A replica's index contains them later.
     """
     opened = services.collections.opened
     try:
@@ -190,7 +194,7 @@ def _kept(services: Services, sources: list[JsonObject]) -> list[JsonObject]:
 
 
 def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:
-    """An answer that names what the call took away and no commit has, unless it does so itself."""
+    """The answer with a list of old files that no commit contains, unless it has such a list already."""
     if not kept or isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
         return shown
     if isinstance(shown, str):

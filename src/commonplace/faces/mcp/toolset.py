@@ -1,7 +1,7 @@
-"""What a toolset is: a value, not a class to inherit from.
+"""The description of a toolset as a value, not a base class.
 
-A tool is one row: name, description, parameter model, and one function that calls a service and returns what is shown.
-Validation, threads, tiers, logging and catching happen once, in `server`.
+A tool is one row: name, description, parameter model, and one function that calls a service and returns the result.
+Validation, threads, tiers, logging and error handling are done once, in `server`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.peers import NULL_CLIENT, Peer
 from commonplace.settings import Tier
 
-if TYPE_CHECKING:  # a server answers its client before it loads them
+if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.addresses import Address
     from commonplace.domain.ports import Progress
     from commonplace.services.services import Services
     from commonplace.services.sessions.memory import SessionMemory
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
-"""From the least to the most that a caller may do."""
+"""Tiers in ascending order of permissions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes as a resource of their own in an answer."""
+    """Binary content of an answer, sent as an embedded resource."""
 
     uri: str
     mime_type: str
@@ -40,20 +40,20 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class ContentBlocks:
-    """An answer in the protocol's own content blocks, for what neither text nor JSON can say: pictures, sound."""
+    """An answer in content blocks of the protocol, for images, sound and other content besides text and JSON."""
 
     content: Sequence[JsonObject]
-    """Each as it stands on the wire, such as `{"type": "image", "data": BASE64, "mimeType": "image/png"}`."""
+    """Blocks in the protocol's form, such as `{"type": "image", "data": BASE64, "mimeType": "image/png"}`."""
     structured: JsonObject | None = None
 
 
 ToolContent: TypeAlias = str | Mapping[str, Json] | list[Json]
-"""Text; or an object, shown as JSON and as structured content; or a list, structured as `{"result": [...]}`."""
+"""Text; an object, sent as JSON text and as structured content; or a list, structured as `{"result": [...]}`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """A link to a resource that an answer names."""
+    """A link from an answer to a resource."""
 
     uri: str
     name: str
@@ -62,7 +62,7 @@ class ResourceLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkedContent:
-    """An answer with links to resources beside it. Its text block is `text`, if that holds less than the content."""
+    """An answer with links to resources. Its text block is `text` if given, else `content`."""
 
     content: ToolContent
     links: Sequence[ResourceLink]
@@ -85,32 +85,32 @@ P = TypeVar("P", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """Who calls, on what, and how to tell them that it takes time."""
+    """Context of one call: the services, the caller's permissions, progress and the client."""
 
     services: Services
     tier: Tier
     progress: Progress
     trace: str = ""
-    """What the log names the call: 32 hex digits from a secure source."""
+    """Id of the call in the log: 32 hex digits from a secure source."""
     client: str = ""
-    """Who calls, as far as calls can be told apart: a session, else a key, else "" for everybody."""
+    """Identifies the client: the session id; without a session, the caller's id; else ""."""
     caller: str = ""
-    """Who calls in whichever session: a key, else "" for everybody."""
+    """The caller's id, the same in all sessions; "" without a key."""
     session: SessionMemory | None = None
-    """What the session was shown; None outside a session. A stdio process is one session."""
+    """The revisions that the session has seen; None without a session. A stdio process is one session."""
     peer: Peer = NULL_CLIENT
-    """The client itself, for what asks back in mid-call."""
+    """The client, for log messages and requests during the call."""
     go_on: Callable[[], None] = lambda: None
-    """Raises `Stopped` once the client has cancelled the call, or has gone."""
+    """Raises `Stopped` after the client has cancelled the call or disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundHandler:
-    """A function with its parameter model tied to it, so that both ends' types agree."""
+    """A function bound to its parameter model, so that the types of both agree."""
 
     input_schema: Callable[[], JsonSchema]
     run: Callable[[Call, JsonObject], ToolResult]
-    """Validates the arguments, then calls.
+    """Validate the arguments and run the function.
 
     Raises:
         InvalidInputError: kind "argument".
@@ -123,39 +123,39 @@ class Tool:
 
     name: str
     title: str
-    """For people, a few words."""
+    """Display name for people: a few words."""
     description: str
-    """For agents: what it does, when to use it, an example where one helps."""
+    """Description for agents: purpose, when to use the tool, and an example if useful."""
     handler: BoundHandler
     output_schema: JsonSchema | None = None
-    """Of the structured content; None for a tool that answers with text."""
+    """Schema of the structured content; None for a tool that answers with text."""
     tier: Tier = "read"
-    """The least tier that may call it."""
+    """The lowest tier that may call the tool."""
     destructive: bool = False
-    """Whether a call can take away what was there."""
+    """Whether a call can delete or replace content."""
     repeatable: bool = False
-    """Whether a second equal call changes nothing more, for a tool that writes."""
+    """Whether a second identical call of a writing tool has no further effect."""
     asks: bool = False
-    """Whether it may turn to the client in mid-call."""
+    """Whether the tool may send requests to the client during a call."""
 
     @property
     def read_only(self) -> bool:
-        """Whether a call changes nothing."""
+        """Whether calls change nothing."""
         return self.tier == "read"
 
     @property
     def idempotent(self) -> bool:
-        """Whether a second equal call changes nothing more."""
+        """Whether a second identical call has no further effect."""
         return self.read_only or self.repeatable
 
 
 Completer: TypeAlias = Callable[[Call, str, Mapping[str, str]], Sequence[str]]
-"""From what is typed so far, and the other arguments given, to what it may become, best first."""
+"""Returns completions, best first, for a partial value and the values of the other arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """Something that a client can read by its URI."""
+    """A resource that clients read by its URI."""
 
     uri: str
     name: str
@@ -163,9 +163,9 @@ class Resource:
     description: str = ""
     mime_type: str = "text/markdown"
     size: int | None = None
-    """Bytes, where it is known without reading."""
+    """Size in bytes; None if unknown without reading."""
     last_modified: str = ""
-    """ISO 8601, or ""."""
+    """Time of the last modification, ISO 8601; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,12 +178,12 @@ class ResourceTemplate:
     description: str = ""
     mime_type: str = "text/markdown"
     complete: Mapping[str, Completer] = field(default_factory=dict[str, Completer])
-    """By the template's variable."""
+    """Completers by variable name of the template."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceContents:
-    """What a resource holds: text, or bytes where it is not text."""
+    """Content of a resource: text, or bytes if it is not text."""
 
     content: str | bytes
     mime_type: str = "text/markdown"
@@ -191,12 +191,12 @@ class ResourceContents:
 
 @dataclass(frozen=True, slots=True)
 class ResourceSource:
-    """What a resource is made of, so that it changes when that does."""
+    """The documents that a resource depends on; used to detect changes."""
 
     collection: str | None = None
-    """The name of a collection; None for all of them."""
+    """Name of the collection; None for all collections."""
     address: Address | None = None
-    """One document of it; None for all."""
+    """Address of the document in the collection; None for all documents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,27 +205,30 @@ class Resources:
 
     templates: tuple[ResourceTemplate, ...]
     list: Callable[[Call, int, int], tuple[Sequence[Resource], bool]]
-    """From offset and limit to a page of the listed resources, and whether there are more behind it."""
+    """Returns one page of the resources, given offset and limit, and whether there are more."""
     read: Callable[[Call, str], ResourceContents]
-    """What a URI holds.
+    """Return the content of a URI.
 
     Raises:
         NotFoundError: no such resource.
     """
     source_of: Callable[[Call, str], ResourceSource | None] | None = None
-    """What a URI's resource is made of; None while it is made of no document."""
+    """Returns the source of a URI's resource; None if it has none at present."""
     changes: Callable[[Callable[[str], None]], None] | None = None
-    """Calls a listener, from any thread, with the URI of each resource made of no document that changes from now on."""
+    """Registers a listener for changes of resources without a document.
+
+    The listener gets their URIs, from any thread.
+    """
 
     @property
     def can_subscribe(self) -> bool:
-        """Whether anybody notices when one changes."""
+        """Whether changes of resources are reported."""
         return self.source_of is not None or self.changes is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptArgument:
-    """One argument of a prompt; a prompt's arguments are texts."""
+    """One argument of a prompt. All arguments are strings."""
 
     name: str
     description: str
@@ -235,37 +238,37 @@ class PromptArgument:
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message of a prompt, for what is more than one text of the user's."""
+    """One message of a prompt that is more than a single text by the user."""
 
     role: Literal["user", "assistant"]
     content: JsonObject
-    """A content block as it stands on the wire."""
+    """A content block in the protocol's form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A message that a person starts with; offered in every tier."""
+    """A prompt, offered in every tier."""
 
     name: str
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
     render: Callable[[Call, Mapping[str, str]], str | Sequence[PromptMessage]]
-    """The user's message, or several messages, for these arguments; the required ones are there.
+    """Returns the user's message, or several messages. Required arguments are present.
 
     Raises:
-        InvalidInputError: an argument is not what it must be.
+        InvalidInputError: an argument is not valid.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Toolset:
-    """One toolset as the outside sees it."""
+    """A toolset: names, tools, resources and prompts as clients see them."""
 
     name: str
     server_name: str
     instructions: str
-    """What an agent is told of the whole toolset; under 2,000 characters."""
+    """Instructions for agents on the whole toolset; under 2,000 characters."""
     tools: tuple[Tool, ...]
     show_error: Callable[[KnowledgeError], ToolContent]
     errors_as: Literal["result", "protocol"] = "result"
@@ -273,15 +276,15 @@ class Toolset:
     resources: Resources | None = None
     prompts: tuple[Prompt, ...] = ()
     skills: bool = False
-    """Whether folders with a `SKILL.md` are served as skills, beside the resources."""
+    """Whether folders with a `SKILL.md` are served as skills, in addition to the resources."""
     asks: bool = False
-    """Whether a call may turn to the client: ask it, or send it log messages."""
+    """Whether calls may send requests or log messages to the client."""
     indent: int | None = None
-    """Spaces of the JSON in text blocks; None for compact."""
+    """Indentation of JSON in text blocks, in spaces; None for compact JSON."""
 
 
 def bind(params: type[P], run: Callable[[Call, P], ToolResult]) -> BoundHandler:
-    """Tie a parameter model to the function that takes its values, calls a service and returns what is shown."""
+    """Bind a parameter model to a function that takes its values and returns the result."""
 
     def validated(call: Call, arguments: JsonObject) -> ToolResult:
         try:
@@ -307,7 +310,7 @@ def allowed_tools(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:
 
 
 def require_text(value: object) -> None:
-    """Refuse half a surrogate pair anywhere in what a client sent: JSON can spell it, and it is no text.
+    """Check that a value from a client contains no lone surrogate, which JSON can express but Unicode text cannot.
 
     Raises:
         InvalidInputError: kind "argument".
@@ -332,7 +335,7 @@ def require_text(value: object) -> None:
 
 @cache
 def input_schema(params: type[BaseModel]) -> JsonSchema:
-    """The model's schema, made once, without what only costs tokens: titles, `null` beside an optional value's type."""
+    """The model's JSON Schema, cached, without titles and `null` alternatives, which only cost tokens."""
     schema: JsonSchema = {"properties": dict[str, Json](), **_slim(params.model_json_schema())}
     schema.pop("description", None)
     return schema
@@ -342,8 +345,8 @@ def result_schema(*required: str, **types: str) -> JsonSchema:
     """The schema of an object with these keys.
 
     Args:
-        required: Keys that are always there.
-        types: JSON type by key, for keys whose type is worth stating; those not in `required` are optional.
+        required: Keys that are always present.
+        types: JSON types of keys, if worth stating. Keys that are not in `required` are optional.
     """
     properties: dict[str, Json] = {name: {"type": types[name]} if name in types else {} for name in [*required, *types]}
     return {"type": "object", "properties": properties, "required": list(required)}
@@ -366,5 +369,8 @@ def _slim_value(value: Json) -> Json:
 
 
 def _is_padding(key: str, value: Json) -> bool:
-    """A model's or field's title repeats its name (a property that is named `title` is an object), null its absence."""
+    """Whether a schema entry is redundant: a title (always the name), or a default of null.
+
+    A property that is named `title` has an object as its value and is kept.
+    """
     return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)

@@ -39,13 +39,16 @@ from commonplace.services.writes.retries import call_on_latest
 API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 READY_TIMEOUT = 45.0
-"""Seconds that a request waits for the first index."""
+"""Timeout in seconds for the first index."""
 QUICK_SECONDS = 0.25
-"""Seconds after which a call is watched for the disconnection of its client."""
+"""Seconds after which a call's connection is watched for a disconnect."""
 
 
 class RestApi:
-    """The API over the services. The guard has authenticated the caller and limited the body to `max_body`."""
+    """The API over the services.
+
+    Requests have passed the guard: the caller is known and the body is within `max_body`.
+    """
 
     def __init__(self, services: Services, contract: RestContract) -> None:
         self._services = services
@@ -54,7 +57,7 @@ class RestApi:
         self._router = Router(self._endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Serve one request."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         with_body = scope["method"] != "HEAD"
         try:
@@ -86,15 +89,15 @@ class RestApi:
         """Maximum size of a request's body in bytes."""
         try:
             options = self._router.options(_below(scope))
-        except InvalidInputError:  # told when the request is answered
+        except InvalidInputError:  # raised again when the request is served
             return MAX_BODY_BYTES
         return max((one.max_body for _, one in options if one.method == scope["method"]), default=MAX_BODY_BYTES)
 
     def takes_any_type(self, scope: Scope) -> bool:
-        """Whether a request's body is bytes of whichever media type."""
+        """Whether an endpoint accepts a body of any media type."""
         try:
             options = self._router.options(_below(scope))
-        except InvalidInputError:  # told when the request is answered
+        except InvalidInputError:  # raised again when the request is served
             return False
         return any(one.takes_bytes for _, one in options if one.method == scope["method"])
 
@@ -102,7 +105,7 @@ class RestApi:
         """Whether a request needs no key."""
         try:
             options = self._router.options(_below(scope))
-        except InvalidInputError:  # told when the request is answered
+        except InvalidInputError:  # raised again when the request is served
             return False
         return bool(options) and all(one.tier is None for _, one in options)
 
@@ -156,10 +159,10 @@ class RestApi:
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[RestResponse]) -> RestResponse | None:
-    """The result of the work, or None if the client disconnects first: a call that only reads is then cancelled.
+    """The result of the work; None if the client disconnects first. A reading call is then cancelled.
 
-    The connection is not watched for the first `QUICK_SECONDS`: most calls are answered by then, and a task for each
-    would cost more than a small answer.
+    The connection is not watched for the first `QUICK_SECONDS`: most calls have ended by then, and a watching task
+    would cost more than a small response.
     """
     with anyio.CancelScope() as scope:
         watching = _DisconnectWatch(receive, scope)
@@ -201,7 +204,7 @@ def _untold(done: int, total: int) -> None:
 
 
 def _below(scope: Scope) -> bytes:
-    """The path after the API's prefix, not decoded."""
+    """The path after the API's prefix, still percent-encoded."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     return raw.partition(b"?")[0].removeprefix(API_PREFIX.encode())
 
@@ -216,9 +219,9 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
 
 
 def _rendered(value: BaseModel, kept: Sequence[RetainedCopy], waiting: Sequence[str]) -> bytes:
-    """A value as JSON, with the texts that no commit contains now, and whether Git's index is older than the write."""
+    """A value as JSON, with replaced or deleted texts that no commit contains, and a note if Git's index lags behind."""
     if not kept and not waiting:
-        with suppress(PydanticSerializationError):  # half a surrogate pair, which `json_bytes` replaces
+        with suppress(PydanticSerializationError):  # a lone surrogate, which `json_bytes` replaces
             return to_json(value, inf_nan_mode="null")
     shown: dict[str, Json] = value.model_dump(mode="python")
     if kept:

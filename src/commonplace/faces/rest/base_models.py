@@ -19,15 +19,18 @@ _INNER = rf"[^{_CONTROL}\\/]"
 _LAST = rf"[^{_CONTROL} .\\/]"
 _PART = rf"{_FIRST}(?:[^{_CONTROL} .:\\/]|{_INNER}{{1,246}}{_LAST})?"
 PATH_PATTERN = rf"^{_PART}(?:/{_PART})*$"
-"""Paths that every endpoint takes. `parse_address` takes a few more: no part begins with an invisible character or any
-kind of dot or blank here, and no part of two characters ends in a colon, which no pattern without lookahead can say."""
+"""Pattern of paths that every endpoint accepts.
+
+`parse_address` accepts slightly more. Here, no part may begin with an invisible character or any kind of dot or blank.
+No part of two characters may end in a colon, because the exact rule needs a lookahead.
+"""
 NAME_PATTERN = rf"^{_PART}$"
-"""The same for one part of a path."""
+"""Pattern of one part of a path."""
 REVISION_PATTERN = "^[0-9a-fA-F]{7,40}$"
 TAGS_PATTERN = r'^(?:\*|[ \t,]*(?:W/)?"[^"]*"(?:[ \t]*,[ \t,]*(?:W/)?"[^"]*")*[ \t,]*)$'
-"""Of `If-Match` and `If-None-Match`."""
+"""Pattern of `If-Match` and `If-None-Match`."""
 MAX_PATH = 1_000
-"""Characters of the longest path; in UTF-8 it has at most 1,024 bytes, and each part 255."""
+"""Maximum characters of a path. In UTF-8, a path has at most 1,024 bytes and each part at most 255."""
 SchemaFacts: TypeAlias = "dict[str, JsonValue]"
 PATH_FACTS: SchemaFacts = {
     "minLength": 1,
@@ -40,19 +43,19 @@ NAME_FACTS: SchemaFacts = {**PATH_FACTS, "maxLength": 255, "pattern": NAME_PATTE
 
 
 class RequestBody(BaseModel):
-    """Base of what is sent in a body: types are taken literally, unknown keys ignored."""
+    """Base of request bodies: types are strict, unknown keys are ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
 class QueryParameters(BaseModel):
-    """Base of what stands behind the `?`, where everything is text."""
+    """Base of query parameters, whose values are all strings."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class NoQueryParameters(QueryParameters):
-    """Nothing."""
+    """No query parameters."""
 
 
 class Problem(BaseModel):

@@ -24,7 +24,7 @@ class RestRequest:
     services: Services
     caller: Caller
     path: str
-    """Path of the page; "" if the endpoint takes none."""
+    """Path of the page; "" if the endpoint has no such variable."""
     filename: str
     """The template's other variable; "" if there is none."""
     query: QueryParameters
@@ -34,7 +34,7 @@ class RestRequest:
     content: bytes = b""
     """The body of an endpoint with `takes_bytes`."""
     accepts_bytes: bool = False
-    """Whether the client prefers bytes to JSON, of an endpoint with `gives_bytes`."""
+    """Whether the client prefers bytes to JSON. Only for endpoints with `gives_bytes`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class RestResponse:
     """A response."""
 
     value: BaseModel | None
-    """None for a response without a body, or with one of bytes."""
+    """The model to encode; None for a response without a body or with a body of bytes."""
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
-    """The value as JSON, set by the dispatcher in the worker thread; or bytes of a media type."""
+    """The encoded body. For a value, the dispatcher sets it in the worker thread."""
     media_type: str = ""
     """Media type of a body of bytes; "" for JSON."""
 
@@ -57,23 +57,26 @@ class Endpoint:
 
     method: str
     template: str
-    """For example `/pages/{path}/history`. `{path}` may contain slashes; another variable is one segment of the URL."""
+    """Path template, such as `/pages/{path}/history`.
+
+    `{path}` may contain slashes; other variables match one segment.
+    """
     summary: str
     run: Callable[[RestRequest], RestResponse]
     answers: dict[int, type[BaseModel]]
-    """The model of each successful status."""
+    """Response models by status, for successful statuses."""
     tier: Tier | None = "read"
-    """The lowest tier that may call it; None if no key is needed."""
+    """The lowest tier that may call the endpoint; None if no key is needed."""
     query: type[QueryParameters] = NoQueryParameters
     body: type[RequestBody] | None = None
     body_needed: bool = True
     max_body: int = MAX_BODY_BYTES
     takes_bytes: bool = False
-    """Whether the body is a file's bytes, of whichever media type, rather than JSON."""
+    """Whether the body is the content of a file, of any media type, instead of JSON."""
     gives_bytes: bool = False
-    """Whether a client that accepts `application/octet-stream` and no JSON is given bytes."""
+    """Whether clients that accept `application/octet-stream` but not JSON get bytes."""
     conditional: bool = False
-    """Whether it evaluates `If-Match` and `If-None-Match`."""
+    """Whether the endpoint evaluates `If-Match` and `If-None-Match`."""
     error_statuses: frozenset[int] = field(default_factory=frozenset[int])
     """Error statuses in addition to those of every endpoint."""
 

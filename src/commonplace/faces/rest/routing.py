@@ -1,8 +1,8 @@
-"""Routing: from a URL to its endpoint.
+"""Routing of URLs to endpoints.
 
 Paths are split before they are decoded: `notes%2Fhistory` is one segment and names a page, `notes/history` is two
-segments. A URL that can name a page and an operation on a page (`/pages/notes/history`) is the page if it exists, else
-the operation. Such a URL never creates a page.
+segments. Some URLs can name a page or an operation on a page (`/pages/notes/history`). Such a URL means the page if it
+exists, else the operation, and never creates a page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from commonplace.faces.rest.endpoint import Endpoint
 
 Option: TypeAlias = "tuple[RouteMatch, Endpoint]"
 MAX_CACHED_PATHS = 256
-"""Number of paths whose endpoints are cached: a request asks several times."""
+"""Number of paths whose endpoints are cached. Each request looks them up several times."""
 PATH = "{path}"
 """The variable of a template that matches one or more segments of a URL."""
 
@@ -68,7 +68,7 @@ def select_match(options: Sequence[Option], method: str, is_page: Callable[[str]
 
 
 class Router:
-    """The templates of an API, the shorter ones first: of a page and an operation that a URL can mean, the page.
+    """The templates of an API, in order of length: if a URL can name a page or an operation, the page is first.
 
     Args:
         endpoints: The rows of the API.
@@ -82,10 +82,10 @@ class Router:
         self._known_options = lru_cache(MAX_CACHED_PATHS)(self._options)
 
     def options(self, raw_path: bytes) -> Sequence[Option]:
-        """Every endpoint that a URL below the API's prefix can mean.
+        """All endpoints that a URL below the API's prefix can name.
 
         Raises:
-            InvalidInputError: it is no UTF-8.
+            InvalidInputError: the path is not UTF-8.
         """
         return self._known_options(raw_path)
 
@@ -93,10 +93,10 @@ class Router:
         return tuple([(match, one) for match in self.matches(raw_path) for one in self._endpoints[match.template]])
 
     def matches(self, raw_path: bytes) -> list[RouteMatch]:
-        """Everything that a URL below the API's prefix can mean, a page first.
+        """All matches of a URL below the API's prefix, a page first.
 
         Raises:
-            InvalidInputError: it is no UTF-8.
+            InvalidInputError: the path is not UTF-8.
         """
         parts = [_decoded(part) for part in raw_path.removeprefix(b"/").split(b"/")]
         found = (_match(template, pattern, parts) for pattern, template in self._templates)
@@ -108,7 +108,7 @@ def _parts(template: str) -> list[str]:
 
 
 def _match(template: str, pattern: Sequence[str], parts: Sequence[str]) -> RouteMatch | None:
-    spread = len(parts) - len(pattern)  # how many parts the path has beyond its first
+    spread = len(parts) - len(pattern)  # segments beyond one for each part of the pattern
     if spread < 0 or (spread and PATH not in pattern):
         return None
     path = filename = ""

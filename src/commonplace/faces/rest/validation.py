@@ -18,7 +18,7 @@ from commonplace.faces.rest.endpoint import Endpoint
 MAX_SHOWN_INPUT = 60
 MAX_PARAMETERS = 100
 MAX_PROBLEMS = 10
-"""Parameters or keys that one refusal describes."""
+"""Maximum number of parameters or keys that one error describes."""
 _TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[^"]*)"')
 _TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?"[^"]*"[\s]*(?:,[\s,]*|\Z))+')
 
@@ -30,10 +30,10 @@ class MalformedError(InvalidInputError):
 
 
 def request_query(endpoint: Endpoint, query_string: bytes) -> QueryParameters:
-    """The endpoint's parameters; of one that is repeated the last counts, unknown ones are ignored.
+    """Parse and validate the query parameters. The last of repeated parameters counts; unknown ones are ignored.
 
     Raises:
-        InvalidInputError: one is missing, or not what it must be.
+        InvalidInputError: a parameter is missing or not valid.
     """
     if query_string.count(b"&") >= MAX_PARAMETERS:
         raise InvalidInputError(
@@ -51,11 +51,11 @@ def request_query(endpoint: Endpoint, query_string: bytes) -> QueryParameters:
 
 
 def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
-    """The endpoint's body.
+    """Parse and validate the body.
 
     Raises:
-        MalformedError: it is not a JSON object.
-        InvalidInputError: a key is missing, or not what it must be.
+        MalformedError: the body is not a JSON object.
+        InvalidInputError: a key is missing or not valid.
     """
     model = endpoint.body
     if model is None or (not body and not endpoint.body_needed):
@@ -76,10 +76,10 @@ def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
 def conditions_of(headers: Headers) -> Conditions:
     """The conditions of `If-Match` and `If-None-Match`.
 
-    A weak tag never matches in `If-Match`, as it says nothing of the bytes (RFC 9110, section 8.8.3.2).
+    A weak tag in `If-Match` never matches, as it does not identify the bytes (RFC 9110, section 8.8.3.2).
 
     Raises:
-        MalformedError: a header holds no list of entity tags.
+        MalformedError: a header is not a list of entity tags.
     """
     return Conditions(
         match=_tags(headers, "if-match", weak=False), none_match=_tags(headers, "if-none-match", weak=True)
@@ -87,7 +87,7 @@ def conditions_of(headers: Headers) -> Conditions:
 
 
 def accepts_bytes(headers: Headers) -> bool:
-    """Whether a client asks for bytes: its `Accept` names `application/octet-stream`, and no JSON."""
+    """Whether the client's `Accept` names `application/octet-stream` but not JSON."""
     types = [one.partition(";")[0].strip().lower() for given in headers.getlist("accept") for one in given.split(",")]
     return "application/octet-stream" in types and "application/json" not in types
 
@@ -105,7 +105,7 @@ def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
         )
     found = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
     tags = (match["tag"] for match in found)
-    return tuple(tag if tag != "*" else '"*"' for tag in tags)  # a tag that is called so is not the asterisk
+    return tuple(tag if tag != "*" else '"*"' for tag in tags)  # distinguishes the tag "*" from the asterisk
 
 
 def _invalid(error: ValidationError, what: str) -> InvalidInputError:

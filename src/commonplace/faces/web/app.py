@@ -1,4 +1,4 @@
-"""The pages as an ASGI application: finds the view, runs it in a thread, answers with the headers that pages need."""
+"""The web pages as an ASGI application: dispatches to views in worker threads and adds the headers for pages."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ SECURITY_HEADERS = {
     "x-dns-prefetch-control": "off",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-"""No script or style stands in a page, and nothing is loaded from elsewhere."""
+"""Headers of all pages. Inline scripts and styles are forbidden, as are resources of other origins."""
 MIN_COMPRESSED = 1_000
-"""Bytes below which a response is not compressed."""
+"""Minimum size in bytes of a response that is compressed."""
 MAX_FIELDS = 40
-"""Parameters of a URL that are read; further ones are ignored."""
+"""Maximum number of query parameters; further ones are ignored."""
 MAX_BODY_BYTES = 16 * 1024
-"""Bytes of the form that signs in."""
+"""Maximum size in bytes of the sign-in form."""
 _LEVEL = 4
 _REFUSED = re.compile(r"q=0(\.0*)?")
 _TEXT = ("text/", "application/json", "application/atom+xml", "application/opensearch", "image/svg")
@@ -55,13 +55,13 @@ FOREVER = "public, max-age=31536000, immutable"
 
 
 class WebPages:
-    """The pages over the services. The guard before it has found the caller.
+    """Serves the web pages. Requests have passed the guard, so the caller is known.
 
     Args:
-        services: Everything that is served.
-        agent_text: What a client of MCP is given for a document.
-        toolsets: The pages that toolsets add; called with each request.
-        sign_in: How people sign in; None for a key alone.
+        services: The services.
+        agent_text: Returns the text of a document for MCP clients.
+        toolsets: Returns the pages that toolsets add; called for each request.
+        sign_in: The ways to sign in; None for access keys only.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class WebPages:
         self._live = live.LiveChanges(services.change_feed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Serve one request."""
         path: str = scope["path"]
         if path in signin.PATHS:
             await _send(scope, send, await self._signing_in(scope, receive))
@@ -94,7 +94,7 @@ class WebPages:
             await self._view(scope, send, path)
 
     async def _refuse_method(self, scope: Scope, send: Send, path: str) -> None:
-        """Answer a method that no page takes: 404 where no method leads to anything, as with GET."""
+        """Respond to a method that no page supports: 405 for an existing page, otherwise 404 as for GET."""
         services = self._services.only(caller_of(scope).collections)
         is_other = path == live.PATH or path.startswith(f"{assets.PREFIX}/")
         if not is_other and not is_view(path, self._request(scope, "", services).toolsets):
@@ -114,20 +114,20 @@ class WebPages:
             await _send(scope, send, answered)
 
     def end_streams(self) -> None:
-        """End every stream of changes; called when the server's end begins."""
+        """End all streams of changes, at the start of the shutdown."""
         self._live.end()
 
     def is_open(self, scope: Scope) -> bool:
-        """Whether a request needs no key: signing in does not, nor do files that are the same everywhere."""
+        """Whether a request needs no key: only sign-in pages, static files and `robots.txt`."""
         path: str = scope["path"]
         return path in signin.PATHS or path.startswith(f"{assets.PREFIX}/") or path == "/robots.txt"
 
     def max_body(self, scope: Scope) -> int:
-        """How many bytes a request's body may have."""
+        """Maximum size of a request's body in bytes."""
         return MAX_BODY_BYTES if scope["path"] in signin.PATHS else 0
 
     async def show_error(self, scope: Scope, send: Send, error: KnowledgeError) -> bool:
-        """Answer a browser with an error as a page; False for a request of another program."""
+        """Respond to a browser with an error page. Returns False for requests that get JSON errors."""
         shown = self._error_page(scope, error)
         if shown is not None:
             await _send(scope, send, shown)
@@ -182,14 +182,14 @@ class WebPages:
 
 
 def credentials(headers: Headers) -> str | None:
-    """The `Authorization` header, else the key of the cookie, which counts for pages alone."""
+    """The `Authorization` header, else the key in the cookie. Only web pages accept the cookie."""
     given = authorization(headers)
     key = cookies_of(headers).get(signin.COOKIE, "")
     return given if given is not None or not key else f"Bearer {key}"
 
 
 def cookies_of(headers: Headers) -> Mapping[str, str]:
-    """The cookies of a request by name. Other programs on this host set cookies too, in any syntax; none hides ours."""
+    """The cookies of a request by name. Malformed cookies of other programs on the same host do not hide valid ones."""
     return {name: unquote(value) for name, value in cookie_parser(headers.get("cookie", "")).items()}
 
 
@@ -200,13 +200,13 @@ def _query_of(scope: Scope) -> dict[str, str]:
 
 
 def _collection_in(path: str) -> str:
-    """The collection with which a path begins, as a URL has it; "" if it names none."""
+    """The collection part of a path in URL form, such as `@notes/`; "" if the path names no collection."""
     mark, name = path[:1], path[1:].partition("/")[0]
     return f"{COLLECTION_MARK}{quote(name, safe='')}/" if mark == COLLECTION_MARK else ""
 
 
 def _takes_gzip(request: Headers) -> bool:
-    """Whether the client accepts gzip: it, or `*`, is named and not refused by `q=0` (RFC 9110, section 12.5.3)."""
+    """Whether the client accepts gzip: `gzip` or `*` is listed, and not with `q=0` (RFC 9110, section 12.5.3)."""
     given = (one.partition(";") for one in request.get("accept-encoding", "").lower().split(","))
     weights = {coding.strip(): parameter.replace(" ", "") for coding, _, parameter in given}
     weight = weights.get("gzip", weights.get("*", "q=0"))
@@ -218,12 +218,12 @@ def _ignore(done: int, total: int) -> None:
 
 
 def _wants_html(scope: Scope) -> bool:
-    """Whether a browser asks, or a person's program; others get their errors as JSON."""
+    """Whether the client accepts HTML. Other clients get errors as JSON."""
     return "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _wanted(scope: Scope) -> str:
-    """The URL that the reader asked for, without its host."""
+    """The requested URL without its host."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode()
     query: bytes = scope["query_string"]
     return (raw.partition(b"?")[0] + (b"?" + query if query else b"")).decode("ascii", "replace")
@@ -246,7 +246,7 @@ async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
     headers |= response.headers
     body, status = response.body, response.status
     request = Headers(scope=scope)
-    if status == 200 and headers["cache-control"].endswith("no-cache"):  # noqa: PLR2004 - of HTTP
+    if status == 200 and headers["cache-control"].endswith("no-cache"):  # noqa: PLR2004 - an HTTP status
         headers["etag"] = f'"{blake2b(body, digest_size=12).hexdigest()}"'
         if headers["etag"] in request.get("if-none-match", ""):
             status, body = 304, b""
@@ -256,7 +256,7 @@ async def _send(scope: Scope, send: Send, response: PageResponse) -> None:
             packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
             body = packer.compress(body) + packer.flush()
             headers["content-encoding"] = "gzip"
-    if status != 304:  # noqa: PLR2004 - of HTTP
+    if status != 304:  # noqa: PLR2004 - an HTTP status
         headers["content-length"] = str(len(body))
     raw = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": raw})

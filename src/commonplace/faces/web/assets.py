@@ -1,4 +1,4 @@
-"""The browser's files: built by `make web`, stored compressed, served under URLs that name their content."""
+"""The browser's files: built by `make web`, stored compressed, and served at URLs with a hash of their content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 STATIC = Path(__file__).parent / "static"
 PREFIX = "/static"
 HASH_CHARS = 12
-"""Characters of the SHA-256 that a URL carries."""
+"""Number of hex digits of the SHA-256 in a URL."""
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -31,18 +31,18 @@ class Asset:
     content_type: str
     content: bytes
     compressed: bytes
-    """Compressed with gzip; empty for what does not get smaller."""
+    """Content compressed with gzip; empty if compression does not reduce the size."""
 
 
 @cache
 def assets() -> dict[str, Asset]:
-    """Every file by name."""
+    """All files by name."""
     return {one.name: one for one in map(_asset, sorted(STATIC.iterdir())) if one.content_type}
 
 
 @cache
 def digest() -> str:
-    """The beginning of the SHA-256 of all files: they name each other, so one version has one URL."""
+    """The first digits of a SHA-256 over all files. Files refer to each other, so they share one hash."""
     found = sha256()
     for name, one in assets().items():
         found.update(name.encode() + b"\0" + one.content + b"\0")
@@ -50,19 +50,19 @@ def digest() -> str:
 
 
 def asset_url(name: str) -> str:
-    """Where a file is served; other content has another URL."""
+    """The URL of a file. Changed content has a different URL."""
     return f"{PREFIX}/{digest()}/{assets()[name].name}"
 
 
 def asset_at(path: str) -> Asset | None:
-    """The file that is served at a path; None if there is none, or if the path is that of another version."""
+    """The file at a path; None if there is none or the URL has the hash of another version."""
     version, _, name = path.removeprefix(f"{PREFIX}/").partition("/")
     return assets().get(name) if version == digest() else None
 
 
 @cache
 def frame_policy(name: str) -> str:
-    """The `Content-Security-Policy` of a document that is a frame without an origin: its own script and no network."""
+    """`Content-Security-Policy` of a document in a sandboxed frame: only its own script, and no network."""
     content = assets()[name].content
     script = content.partition(b"<script>")[2].rpartition(b"</script>")[0]
     own = b64encode(sha256(script).digest()).decode()

@@ -1,4 +1,4 @@
-"""A request to a page, checked, the response of a view, and the pages that toolsets add."""
+"""Requests and responses of web pages, and the interface for pages of toolsets."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 from commonplace.services.services import Services
 
 MAX_PAGE = 100_000
-"""Highest number of a page of a list."""
+"""Maximum page number of a list."""
 MAX_MOMENT_CHARS = 200
-"""Characters of a moment that are read."""
+"""Maximum characters of a moment."""
 HTML = "text/html; charset=utf-8"
 
 
 AgentText = Callable[[Services, FoundDocument, int, str], str]
-"""Returns the text of a document for an MCP client: within a number of tokens (0: whole), for a question or ""."""
+"""Returns the text of a document for an MCP client, given a limit in tokens (0: none) and a question or ""."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,31 +33,31 @@ class PageRequest:
     caller: Caller
     urls: Urls
     origin: str
-    """`http://host:port` as the client wrote it."""
+    """Scheme, host and port as used by the client: `http://host:port`."""
     path: str
-    """The decoded path behind the view's name, without slashes at its ends."""
+    """The decoded path after the view's name, without leading and trailing slashes."""
     query: Mapping[str, str]
     """The last value of each parameter."""
     agent_text: AgentText
     theme: str = ""
     """`light`, `dark`, or "" to follow the system."""
     signed_in: bool = False
-    """Whether a cookie brought the key."""
+    """Whether the key came from a cookie."""
     provider: str = ""
-    """Host of the identity provider at which people can sign in; "" without one."""
+    """Host of the identity provider for sign-in; "" without a provider."""
     toolsets: Sequence[ToolsetPages] = ()
     """Pages of toolsets that the caller may use."""
 
     @property
     def collections(self) -> Collections:
-        """Services with the collections that the caller may see."""
+        """The collections that the caller may see."""
         return self.services.collections
 
     def located(self) -> tuple[Collection, str]:
-        """The collection that the path names, and the path in it.
+        """The collection that the path names, and the path within the collection.
 
         Raises:
-            NotFoundError: the caller sees no such collection.
+            NotFoundError: there is no such collection, or the caller may not see it.
         """
         collection, path = split_path(self.path, self.collections, self.urls.first)
         if collection is None:
@@ -66,11 +66,11 @@ class PageRequest:
 
     @property
     def at(self) -> str:
-        """The moment that is asked about, as the reader gave it; "" for now."""
+        """The requested moment as typed; "" for the present."""
         return self.query.get("at", "").strip()[:MAX_MOMENT_CHARS]
 
     def number(self, name: str, default: int = 1) -> int:
-        """A parameter as a positive number; the default if it is none."""
+        """A parameter as a positive number; the default if it is not a positive number."""
         given = self.query.get(name, "")
         digits = given.lstrip("0")[:7]
         return min(int(digits), MAX_PAGE) if digits and given.isascii() and given.isdigit() else default
@@ -84,10 +84,10 @@ class PageResponse:
     content_type: str = HTML
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Further headers; they replace the usual ones of the same name."""
+    """Additional headers; they replace default headers of the same name."""
 
     def with_headers(self, headers: Mapping[str, str]) -> PageResponse:
-        """The same response with further headers."""
+        """A copy of the response with additional headers."""
         return replace(self, headers={**self.headers, **headers})
 
 
@@ -104,10 +104,10 @@ class CardRow:
     """One line of a card, or one sentence above a page's text."""
 
     name: str
-    """The text of its link; "" for a sentence without one."""
+    """Text of the link; "" for a sentence without a link."""
     url: str
     about: str = ""
-    """The rest of the sentence; before the link if there are details, else behind it."""
+    """The rest of the sentence: before the link if there are details, otherwise after it."""
     details: tuple[str, ...] = ()
     """Content shown on demand."""
 
@@ -133,23 +133,23 @@ def _nothing(request: PageRequest, shown: object) -> Sequence[CardRow]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsetPages:
-    """The pages of one toolset, and what it adds to others."""
+    """The pages of one toolset, and its additions to other pages."""
 
     views: Mapping[str, View] = field(default_factory=dict[str, View])
-    """By the first segment of their path."""
+    """Views by the first segment of their path."""
     templates: Path | None = None
-    """The folder of their templates."""
+    """Folder of the views' templates; None without templates."""
     menu: tuple[tuple[str, str], ...] = ()
-    """Name and URL of what the menu of every page leads to."""
+    """Entries for the menu of every page, as pairs of name and URL."""
     card: Callable[[PageRequest], HomeCard | None] = _no_card
-    """The toolset's part of the home page; None for nothing."""
+    """Returns the toolset's card on the home page; None for no card."""
     about: Callable[[PageRequest, Collection], Sequence[CardRow]] = _nothing
-    """The toolset's part for a collection on the home page."""
+    """Returns the toolset's rows for a collection on the home page."""
     notes: Callable[[PageRequest, FoundDocument], Sequence[CardRow]] = _nothing
-    """The toolset's part above the text of a document's page."""
+    """Returns the toolset's rows above the text of a document."""
     withheld: Callable[[PageRequest, Collection, Document], Sequence[tuple[int, int]]] | None = None
-    """Runs `[start, end)` of a document's bytes that no page shows unasked but the document's own, which marks them."""
+    """Returns the byte ranges `[start, end)` of a document that only the document's own page shows."""
     agent_url: Callable[[PageRequest, FoundDocument], str] | None = None
-    """The URL at which stands what an agent of this toolset is given for a document; "" if it is given nothing."""
+    """Returns the URL of the text that an agent of this toolset gets for a document; "" if it gets none."""
     confined: bool = False
-    """Whether they show nothing but collections that the caller may see; others are for callers who may see all."""
+    """Whether the pages respect a caller's collections. Otherwise only callers of all collections may see them."""

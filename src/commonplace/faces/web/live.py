@@ -1,4 +1,4 @@
-"""Changes as they happen: a stream of server-sent events for the pages that are being read."""
+"""Live updates: a stream of server-sent events for open pages."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from commonplace.services.change_feed import ChangeFeed, ChangeNotice
 
 PATH = "/events"
 HEARTBEAT_SECONDS = 20.0
-"""Seconds after which a silent stream sends a comment, so that proxies keep it open."""
+"""Interval in seconds of comments on a silent stream, so that proxies keep the connection open."""
 MAX_STREAMS = 200
-"""Streams that are open at once; further ones are refused, and their pages show no changes."""
+"""Maximum number of open streams. Further ones are refused, and their pages do not update."""
 QUEUE = 100
-"""Notices that wait for a slow reader; later ones are dropped."""
+"""Maximum number of queued notices for a slow reader; later ones are dropped."""
 
 
 class LiveChanges:
-    """The open streams."""
+    """All open streams."""
 
     def __init__(self, feed: ChangeFeed) -> None:
         self._feed = feed
         self._open: set[_Stream] = set()
 
     def end(self) -> None:
-        """End every stream; called from the thread of the event loop."""
+        """End all streams. Must be called on the event loop's thread."""
         for stream in tuple(self._open):
             stream.ended.set()
 
     async def describe(self, send: Send) -> None:
-        """Answer with the headers that a stream would have, and with no stream."""
+        """Respond to HEAD: with the headers of a stream, but no stream."""
         is_full = len(self._open) >= MAX_STREAMS
         status, headers = (503, [(b"retry-after", b"30")]) if is_full else (200, _HEADERS)
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what changes until the reader goes or the server ends."""
+        """Send changes until the client disconnects or the server shuts down."""
         if len(self._open) >= MAX_STREAMS:
             await self.describe(send)
             return
@@ -71,7 +71,7 @@ _HEADERS = [
 
 
 class _Stream:
-    """One reader's stream, made in the event loop."""
+    """The stream of one reader. Must be created on the event loop."""
 
     def __init__(self, visible: frozenset[str] | None) -> None:
         self.ended = asyncio.Event()
@@ -80,12 +80,12 @@ class _Stream:
         self._queue: asyncio.Queue[ChangeNotice] = asyncio.Queue(QUEUE)
 
     def notify(self, notice: ChangeNotice) -> None:
-        """Queue a notice that the reader may see; called from the feed's thread."""
+        """Queue a notice if the reader may see its collection. Called on the feed's thread."""
         if (self._visible is None or notice.collection in self._visible) and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._offer, notice)
 
     async def next(self) -> bytes:
-        """The next event; a comment after a while without one, or at the end."""
+        """The next event; a comment after `HEARTBEAT_SECONDS` or at the end."""
         notice, end = asyncio.ensure_future(self._queue.get()), asyncio.ensure_future(self.ended.wait())
         await asyncio.wait((notice, end), timeout=HEARTBEAT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         end.cancel()

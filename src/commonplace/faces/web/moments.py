@@ -1,4 +1,4 @@
-"""Requests about the base as it was."""
+"""Requests for a moment of the past."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from commonplace.services.past import Moment, as_of
 
 @contextmanager
 def at_moment(request: PageRequest) -> Generator[tuple[PageRequest, Sequence[Moment]]]:
-    """The request on the collections as they were at its moment, and the moment of each; as it is without one.
+    """The request with the collections at its moment, and the moment of each. Unchanged for a request of the present.
 
-    The URLs of documents then lead to the documents at that moment.
+    URLs of documents then include the moment.
 
     Raises:
-        InvalidInputError, NotFoundError, GitError: as `services.past.as_of`.
+        InvalidInputError, NotFoundError, GitError: same as `services.past.as_of`.
     """
     if not request.at:
         yield request, ()

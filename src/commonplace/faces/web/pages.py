@@ -1,4 +1,4 @@
-"""HTML from templates: one environment, loaded with the first page, escaping everything that is not marked as safe."""
+"""HTML from templates, with a single environment that is loaded on first use and escapes values by default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MINUTE, _HOUR, _DAY, _MONTH = 60, 3_600, 86_400, 30 * 86_400
 
 @cache
 def environment(*further: Path) -> Environment:
-    """The templates, with those in further folders."""
+    """The template environment, including templates in further folders."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -37,7 +37,7 @@ def environment(*further: Path) -> Environment:
 
 
 def page(request: PageRequest, template: str, code: int = 200, /, **values: object) -> PageResponse:
-    """A page from a template, which gets the request's own values beside those given."""
+    """Render a page from a template, with the request and the given values."""
     shown = (
         environment(*(one.templates for one in request.toolsets if one.templates))
         .get_template(template)
@@ -47,13 +47,13 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
 
 
 def site_name(request: PageRequest) -> str:
-    """The title of the server's pages: the collections that the reader sees."""
+    """The title of the pages: the names of the collections that the reader may see."""
     names = [collection.name for collection in request.collections]
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "") or "commonplace"  # noqa: PLR2004
 
 
 def breadcrumbs(request: PageRequest, collection: Collection, folder: str) -> list[tuple[str, str]]:
-    """Name and URL of each folder from the collection down to this one."""
+    """Name and URL of each folder from the collection's root to this folder."""
     result = [(collection.name, request.urls.view("tree", collection.name, ""))]
     parts = folder.split("/") if folder else []
     for number, part in enumerate(parts):
@@ -63,7 +63,7 @@ def breadcrumbs(request: PageRequest, collection: Collection, folder: str) -> li
 
 
 def ago(seconds: int) -> str:
-    """How long ago a moment was, in one unit."""
+    """The time since a moment, in one unit, such as `3 days ago`."""
     passed = max(int(datetime.now(UTC).timestamp()) - seconds, 0)
     for unit, name in ((_MONTH * 12, "year"), (_MONTH, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute")):
         if passed >= unit:

@@ -1,4 +1,4 @@
-"""The operators of the search box: `type:`, `tag:`, `in:`, `base:`, `after:`, `before:` beside the words themselves."""
+"""The search box: words, and the operators `type:`, `tag:`, `in:`, `base:`, `after:` and `before:`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commonplace.domain.query import Filter
 from commonplace.services.collections import Collection
 
 MAX_CHARS = 1_000
-"""Characters of a query that are read."""
+"""Maximum characters of a query."""
 OPERATORS = ("type", "tag", "in", "base", "after", "before")
 _OPERATOR = re.compile(r'(?<!\S)(type|tag|in|base|after|before):(?:"([^"]*)"|(\S+))')
 DAYS = ("after", "before")
@@ -21,27 +21,27 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """An operator that is in force."""
+    """An operator of a query, with its value."""
 
     operator: str
     value: str
 
     @property
     def text(self) -> str:
-        """As it is typed."""
+        """The operator as typed."""
         return f'{self.operator}:"{self.value}"' if len(self.value.split()) > 1 else f"{self.operator}:{self.value}"
 
 
 @dataclass(frozen=True, slots=True)
 class QueryText:
-    """A query as typed, taken apart."""
+    """A parsed query."""
 
     words: str
-    """Without operators."""
+    """The query without operators."""
     chips: tuple[Chip, ...] = ()
 
     def filter(self) -> Filter:
-        """The filter that the operators state."""
+        """The filter that the operators express."""
         days = {one.operator: one.value for one in self.chips if _is_day(one.value)}
         folders = [one.value.strip("/") for one in self.chips if one.operator == "in"]
         return Filter(
@@ -53,17 +53,17 @@ class QueryText:
         )
 
     def problem(self) -> str:
-        """The error in the value of an operator, or ""."""
+        """The error in an operator's value; "" if there is none."""
         wrong = next((one for one in self.chips if one.operator in DAYS and not _is_day(one.value)), None)
         return f"{wrong.value[:40]!r} is no day. Write one as {wrong.operator}:2026-01-31." if wrong else ""
 
     def chosen(self, collections: Iterable[Collection]) -> list[Collection]:
-        """The collections that the operators ask for; all of them without one."""
+        """The collections selected by operators; all without such an operator."""
         names = {one.value for one in self.chips if one.operator == "base"}
         return [one for one in collections if not names or one.name in names]
 
     def text(self) -> str:
-        """The query as it is typed."""
+        """The query as typed."""
         return " ".join([*(one.text for one in self.chips), self.words]).strip()
 
     def without(self, chip: Chip) -> str:
@@ -71,7 +71,7 @@ class QueryText:
         return QueryText(self.words, tuple(one for one in self.chips if one != chip)).text()
 
     def with_chip(self, operator: str, value: str) -> str:
-        """The query with a further operator."""
+        """The query with an additional operator."""
         return QueryText(self.words, (*self.chips, Chip(operator, value))).text()
 
 
@@ -83,7 +83,7 @@ def _is_day(value: str) -> bool:
 
 
 def read_query(query: Mapping[str, str]) -> QueryText:
-    """The query of a request: `q` with its operators, and parameters of the operators' own names."""
+    """Parse the query of a request: the parameter `q`, and parameters named like operators."""
     text = query.get("q", "")[:MAX_CHARS].replace("\n", " ")
     chips = [Chip(found[1], found[2] or found[3] or "") for found in _OPERATOR.finditer(text)]
     chips += [Chip(name, query[name][:200]) for name in OPERATORS if query.get(name)]
@@ -93,7 +93,7 @@ def read_query(query: Mapping[str, str]) -> QueryText:
 
 @dataclass(frozen=True, slots=True)
 class FacetChip:
-    """A value by which an answer can be narrowed."""
+    """A value by which results can be narrowed."""
 
     label: str
     count: int

@@ -42,11 +42,11 @@ VIEWS: dict[str, View] = {
 
 
 def view_at(path: str, toolsets: Sequence[ToolsetPages] = ()) -> tuple[str, str, View]:
-    """The name of a view, the rest of the path, and the view; an unknown one answers with an error.
+    """The name of a view, the rest of the path, and the view. For an unknown name, a view that raises an error.
 
     Args:
         path: The decoded path of the request.
-        toolsets: Those whose pages the caller may see.
+        toolsets: The pages of toolsets that the caller may see.
     """
     name, _, rest = path.lstrip("/").partition("/")
     view = VIEWS.get(name) or next((one.views[name] for one in toolsets if name in one.views), None)
@@ -54,12 +54,12 @@ def view_at(path: str, toolsets: Sequence[ToolsetPages] = ()) -> tuple[str, str,
 
 
 def is_view(path: str, toolsets: Sequence[ToolsetPages] = ()) -> bool:
-    """Whether the first segment of a path names a view. Parameters are those of `view_at`."""
+    """Whether the first segment of a path names a view. Takes the same parameters as `view_at`."""
     return view_at(path, toolsets)[2] is not _nothing
 
 
 def no_such_page() -> NotFoundError:
-    """The error for a path that leads to nothing."""
+    """The error for an unknown path."""
     return NotFoundError("There is no such page.", kind="url", hint="Search for it, or begin at the home page.")
 
 

@@ -1,4 +1,4 @@
-"""Parts of a document that several views show: its rendered text, properties, commits and local graph."""
+"""Parts of a document that several views use: rendered text, properties, commits and local graph."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from commonplace.services.site.derived import BoundedCache
 from commonplace.services.site.graph import Neighbour
 
 PART_BYTES = 160_000
-"""Bytes of Markdown from which a document is shown in parts."""
+"""Maximum size in bytes of Markdown on one page; larger documents are shown in parts."""
 MAX_CACHED_CHARS = 24_000_000
-"""Characters of rendered documents that are cached."""
+"""Maximum total characters of cached HTML."""
 MAX_OUTLINE = 250
-"""Headings above which the outline names only those of the first two levels, and at most so many of them."""
+"""Maximum number of headings in the outline. Above it, only the first two levels are listed, up to this number."""
 MAX_NAME = 18
-"""Characters of a neighbour's name that fit into the local graph."""
+"""Maximum characters of a neighbour's name in the local graph."""
 MAX_NAMED = 10
-"""Neighbours up to which the local graph names each."""
+"""Maximum number of neighbours for which the local graph shows names."""
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$")
 _URL = re.compile(r"https?://\S+")
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
-"""The two high bits of a byte, and what they are in every byte of a character but its first."""
+"""Mask of a byte's two high bits, and their value in UTF-8 continuation bytes."""
 
 
 _RENDERED: BoundedCache[str] = BoundedCache(MAX_CACHED_CHARS)
 
 
 def rendered(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
-    """A run of bytes of a document as HTML, cached until the document or the collection's index changes."""
-    if withholds(request):  # what embedded documents show depends on more than the collections' state
+    """A byte range of a document as HTML. Cached until the document or an index of the reader's collections changes."""
+    if withholds(request):  # not cached: what is withheld depends on more than the indexes
         return Markup(renderer_for(request, collection).document(document, span))  # noqa: S704 - sanitized
     names = tuple(one.name for one in request.collections)
     key = (
@@ -66,22 +66,22 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
 
 
 def renderer_for(request: PageRequest, collection: Collection) -> Renderer:
-    """The renderer of a collection's documents for a reader."""
+    """A renderer for a collection's documents and this reader."""
     return Renderer(request.collections, collection, request.urls, visible=partial(visible, request))
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A run of a document's bytes."""
+    """A byte range of a document that is shown on one page."""
 
     number: int
-    """From 1."""
+    """Number of the part, from 1."""
     start: int
     end: int
 
 
 def parts(document: Document) -> list[DocumentPart]:
-    """The parts in which a document is shown, cut before headings, else before empty lines; one for most documents."""
+    """The parts of a document, split before headings or else at blank lines; a single part for most documents."""
     raw = document.source
     cuts = [document.body_start]
     headings = [one.start for one in document.sections if one.level]
@@ -97,7 +97,7 @@ def parts(document: Document) -> list[DocumentPart]:
 
 
 def character_start(source: bytes, at: int) -> int:
-    """The beginning of the character of UTF-8 that a byte belongs to."""
+    """The start of the UTF-8 character that contains the byte at this offset."""
     while 0 < at < len(source) and source[at] & _CONTINUATION_MASK == _CONTINUATION:
         at -= 1
     return at
@@ -113,7 +113,7 @@ class OutlineRow:
 
 
 def outline(document: Document, all_parts: Sequence[DocumentPart], current: int, page_url: str) -> list[OutlineRow]:
-    """The headings of a document, each with the URL that leads to it from the part that is shown."""
+    """The headings of a document, with URLs relative to the part that is shown."""
     headings = [one for one in document.sections if one.level and not _is_title(document, one)]
     if len(headings) > MAX_OUTLINE:
         top = sorted({one.level for one in headings})[:2]
@@ -129,7 +129,7 @@ def outline(document: Document, all_parts: Sequence[DocumentPart], current: int,
 
 
 def has_title_heading(document: Document) -> bool:
-    """Whether the text begins with its title as a heading of level 1, so that none need be added."""
+    """Whether the text begins with its title as a level-1 heading, so that the page adds none."""
     return any(_is_title(document, one) for one in document.sections[1:2])
 
 
@@ -138,7 +138,7 @@ def _is_title(document: Document, section: Section) -> bool:
 
 
 def properties(request: PageRequest, collection: Collection, document: Document) -> list[tuple[str, Markup]]:
-    """The front matter as names and HTML values, without what the page shows elsewhere."""
+    """The front matter as pairs of name and HTML value, without fields that the page shows elsewhere."""
     renderer = renderer_for(request, collection)
     return [
         (key, _value(renderer, document, value))
@@ -171,7 +171,7 @@ def _text(renderer: Renderer, document: Document, value: str) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class ShownCommit:
-    """A commit as people read it."""
+    """A commit in the form that pages show."""
 
     id: str
     when: int
@@ -183,7 +183,7 @@ class ShownCommit:
 
 
 def shown_commit(commit: Commit) -> ShownCommit:
-    """The parts of a commit that pages show."""
+    """Convert a commit to the form that pages show."""
     subject, _, body = commit.message.strip().partition("\n")
     programs = tuple(found.strip() for found in _TRAILER.findall(commit.message))
     rest = _TRAILER.sub("", body).strip()
@@ -191,7 +191,7 @@ def shown_commit(commit: Commit) -> ShownCommit:
 
 
 def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequence[Neighbour]) -> Markup:
-    """A document and its neighbours as an SVG of links; empty without neighbours."""
+    """An SVG of a document and the documents linked with it; empty if there are none."""
     if not around:
         return Markup("")
     width, height, radius = 300, 230, 84
@@ -219,7 +219,7 @@ def local_graph(urls: Urls, collection: Collection, record: Record, around: Sequ
 
 
 def _short(title: str) -> str:
-    """A title as far as it fits, whole words of it if it has several: what is read out contains them."""
+    """A title truncated to `MAX_NAME` characters, at a word boundary if possible."""
     if len(title) <= MAX_NAME:
         return title
     cut = title[:MAX_NAME]

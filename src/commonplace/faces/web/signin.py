@@ -1,4 +1,4 @@
-"""Signing in: a form takes a key, or an identity provider gives a token; a cookie keeps it for pages alone."""
+"""Sign-in: by a form for an access key, or at an identity provider. A cookie stores the key for web pages only."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from commonplace.faces.web.pages import page
 
 COOKIE = "commonplace_key"
 FLOW_COOKIE = "commonplace_sign_in"
-"""Lasts while a person is at the identity provider."""
+"""Cookie with the state of a sign-in at the identity provider."""
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 BEGIN, RETURN = "/sign-in/begin", "/sign-in/return"
-"""The way to the identity provider, and back."""
+"""Paths that start a sign-in at the identity provider and receive its redirect."""
 PATHS = frozenset({SIGN_IN, SIGN_OUT, BEGIN, RETURN})
 FORM_TYPE = "application/x-www-form-urlencoded"
 MAX_FIELDS = 10
-"""Fields of the form that are read."""
+"""Maximum number of form fields."""
 MAX_KEY_CHARS = 4_000
 MAX_AGE = 30 * 86_400
-"""Seconds for which a browser keeps the key."""
+"""Maximum age of the cookie with the key, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """The ways in: a form for a key, and an identity provider."""
+    """The ways to sign in: a form for an access key, and an identity provider."""
 
     flow: CodeFlow | None = None
-    """None without a provider."""
+    """The flow at the identity provider; None without a provider."""
     public_url: str = ""
-    """Under which browsers reach this server, without a slash at its end; "" for the URL that they used."""
+    """URL of this server for browsers, without a trailing slash; "" for the URL of the request."""
 
     @property
     def provider(self) -> str:
@@ -45,9 +45,9 @@ class SignIn:
         return urlsplit(self.flow.issuer).netloc if self.flow else ""
 
     async def answer(self, scope: Scope, receive: Receive, request: PageRequest) -> PageResponse:
-        """Show the form, keep the key that was sent or drop it, or send to the provider and take what it sends back.
+        """Handle a request for sign-in or sign-out: the form, the sent key, and the redirects to and from the provider.
 
-        The next page tells whether a key is known.
+        The key itself is not verified here, but with the next request.
         """
         path: str = scope["path"]
         body = await Request(scope, receive).body()
@@ -88,27 +88,27 @@ def _keep_key(scope: Scope, request: PageRequest, body: bytes) -> PageResponse:
 def sign_in_page(
     request: PageRequest, target: str, *, wrong: bool = False, problem: str = "", status: int = 401
 ) -> PageResponse:
-    """The form.
+    """The sign-in form.
 
     Args:
-        request: What the reader asked for.
-        target: Where the reader goes once signed in.
-        wrong: Whether a key was given that is not known, or not any more.
-        problem: Why the identity provider signed nobody in.
-        status: 401 when it stands for another page.
+        request: The request.
+        target: URL to which the reader is redirected after signing in.
+        wrong: Whether an invalid or revoked key was given.
+        problem: Reason why the sign-in at the identity provider failed.
+        status: HTTP status; 401 if the form is shown instead of the requested page.
     """
     made = page(request, "signin.html", status, target=local_target(target), wrong=wrong, problem=problem, begin=BEGIN)
     return made.with_headers({"cache-control": "no-store"})
 
 
 def local_target(url: str) -> str:
-    """The URL if it is a path of this server, else `/`."""
+    """The URL if it is a path on this server, else `/`."""
     is_local = url.startswith("/") and not url.startswith(("//", "/\\")) and url.isprintable()
     return url if is_local and not url.startswith((SIGN_IN, SIGN_OUT)) else "/"
 
 
 def scheme_of(scope: Scope, headers: Headers) -> str:
-    """`https` behind a proxy that says so, else the scheme of the connection."""
+    """The scheme of the request: `X-Forwarded-Proto` if valid, else that of the connection."""
     told = headers.get("x-forwarded-proto", "").lower()
     return told if told in {"http", "https"} else str(scope.get("scheme", "http"))
 

@@ -1,4 +1,4 @@
-"""The URLs of pages, folders and files: stable, and the same for every reader."""
+"""The URLs of pages, folders and files. They are stable and the same for every reader."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from commonplace.domain.slugs import anchor
 from commonplace.services.collections import Collection, Collections
 
 COLLECTION_MARK = "@"
-"""Stands before a collection's name at the beginning of a path: `/p/@notes/plans`."""
+"""Marks a collection's name at the start of a path, as in `/p/@notes/plans`."""
 _SUFFIX = ".md"
 
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """Makes URLs for a server.
+    """Creates URLs of this server.
 
-    Paths of the first collection that is served carry no name; those of the others begin with `@name/`.
+    Paths in the first served collection have no prefix; paths in other collections begin with `@name/`.
     """
 
     first: str
-    """Name of the first collection that is served, whether or not the reader may see it."""
+    """Name of the first served collection, even if the reader may not see it."""
     at: str = ""
-    """The moment at which documents and files are shown, as the reader gave it; "" for now."""
+    """The moment at which documents and files are shown, as typed; "" for the present."""
 
     def page(self, collection: str, path: str, fragment: str = "") -> str:
         """The URL of a document by its path in a collection."""
@@ -34,7 +34,7 @@ class Urls:
         return f"/p/{self.path(collection, bare)}{_query({'at': self.at})}{_fragment(fragment)}"
 
     def view(self, name: str, collection: str, path: str, **query: str) -> str:
-        """The URL of another view of a document or folder, such as `history`; that of a folder is at the moment."""
+        """The URL of another view of a document or folder, such as `history`. URLs of folders include the moment."""
         bare = path.removesuffix(_SUFFIX) or path
         query = {"at": self.at, **query} if name == "tree" else query
         return f"/{name}/{self.path(collection, bare)}{_query(query)}"
@@ -44,15 +44,15 @@ class Urls:
         return f"/files/{self.path(collection, path)}{_query({'at': self.at})}"
 
     def path(self, collection: str, path: str) -> str:
-        """A path in a collection, percent-encoded."""
+        """A path in a collection, percent-encoded, with the collection's prefix if needed."""
         named = collection != self.first or path.startswith(COLLECTION_MARK)
         return quote(f"{COLLECTION_MARK}{collection}/{path}" if named else path, safe="/@,;:+ ~".replace(" ", ""))
 
 
 def split_path(path: str, collections: Collections, first: str) -> tuple[Collection | None, str]:
-    """The collection and the path in it that the path of a URL means; None if the reader sees no such collection.
+    """The collection and path that a URL's path names. The collection is None if the reader may not see it.
 
-    Folders and pages of the first collection can begin with the mark, too. A collection takes precedence over them.
+    Names of folders and pages of the first collection can begin with the mark, too. A collection takes precedence.
     """
     visible = {one.name: one for one in collections}
     if not path.startswith(COLLECTION_MARK):
@@ -65,23 +65,23 @@ def split_path(path: str, collections: Collections, first: str) -> tuple[Collect
 
 
 def _holds(collection: Collection, beginning: str) -> bool:
-    """Whether a page, or a folder with pages, begins with a text."""
+    """Whether the path of a page begins with a text."""
     return bool(collection.index.list(ListQuery(filter=Filter(prefix=beginning), limit=1)).total)
 
 
 def with_query(path: str, **query: str) -> str:
-    """A URL with those query parameters that are not empty."""
+    """A URL with the non-empty query parameters."""
     return f"{path}{_query(query)}"
 
 
 def possible_addresses(path: str) -> list[Address]:
-    """The addresses of documents whose page is at a path: with the suffix that URLs leave out, and as it is."""
+    """The possible addresses of the document at a page's path: with the suffix that URLs omit, and as written."""
     found = (address_or_none(f"{path}{_SUFFIX}"), address_or_none(path))
     return [one for one in found if one is not None and one.is_document]
 
 
 def first_name(collections: Collections) -> str:
-    """Name of the first collection that is served; "" if there is none or it cannot be opened."""
+    """Name of the first served collection; "" if there is none or it cannot be opened."""
     try:
         return next((one.name for one in collections), "")
     except KnowledgeError:
@@ -89,7 +89,7 @@ def first_name(collections: Collections) -> str:
 
 
 def heading_anchor(fragment: str) -> str:
-    """The `id` in a rendered page that the fragment of a written link means."""
+    """The `id` of the element that a link's fragment names."""
     return fragment if fragment.startswith("^") else anchor(fragment.rpartition("#")[2]) or fragment
 
 

@@ -1,4 +1,4 @@
-"""Text of documents that pages leave out, except on the document's own page: what a toolset says is suppressed."""
+"""Withheld text: parts of a document that a toolset suppresses on all pages but the document's own."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _NOT_LINE_END = re.compile(rb"[^\r\n]")
 
 
 def withholds(request: PageRequest) -> bool:
-    """Whether some toolset of the caller leaves text out."""
+    """Whether a toolset of the caller may withhold text."""
     return any(one.withheld is not None for one in request.toolsets)
 
 
 def withheld_spans(request: PageRequest, collection: Collection, document: Document) -> list[tuple[int, int]]:
-    """Runs `[start, end)` of a document's bytes, in order, that pages do not show unasked."""
+    """Sorted byte ranges `[start, end)` of a document that other pages must not show."""
     asked = (one.withheld for one in request.toolsets if one.withheld is not None)
     return sorted(span for withheld in asked for span in withheld(request, collection, document))
 
 
 def spans_of(request: PageRequest, found: FoundDocument) -> list[tuple[int, int]]:
-    """Like `withheld_spans`, but reads the file; empty if the document was deleted."""
+    """Like `withheld_spans`, but for a record: reads the document. Empty if the document was deleted."""
     if not withholds(request):
         return []
     try:
@@ -39,15 +39,15 @@ def spans_of(request: PageRequest, found: FoundDocument) -> list[tuple[int, int]
 
 
 def gives_file(request: PageRequest, found: FoundDocument) -> bool:
-    """Whether a request gets a document's file as it is: nothing of it is withheld, or it is asked for.
+    """Whether a request may get a document's unmodified file.
 
-    It is asked for where the parameter `layer` names its collection.
+    It may if no text is withheld, or if the parameter `layer` names the document's collection.
     """
     return request.query.get("layer") == found.collection.name or not spans_of(request, found)
 
 
 def visible(request: PageRequest, collection: Collection, document: Document) -> Document:
-    """A document in which what is withheld is blank; all offsets stay as they are."""
+    """The document with withheld text replaced by blanks; offsets are unchanged."""
     spans = withheld_spans(request, collection, document) if withholds(request) else []
     if not spans:
         return document
@@ -67,5 +67,5 @@ def visible_description(request: PageRequest, collection: Collection, record: Re
 
 
 def overlaps(spans: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Whether one of the runs has a byte in `[start, end)`."""
+    """Whether a range has a byte in `[start, end)`."""
     return any(first < end and start < last for first, last in spans)

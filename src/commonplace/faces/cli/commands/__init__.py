@@ -1,1 +1,1 @@
-"""The commands, one a module, each a function `command` whose parameters are its arguments and options."""
+"""Commands, one per module. The parameters of the function `command` are the command's arguments and options."""

@@ -32,7 +32,7 @@ class EntryOptions:
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
 
     def args(self) -> list[str]:
-        """The options as `commonplace mcp` takes them."""
+        """The options in the form of arguments for `commonplace mcp`."""
         given = {"--toolset": self.toolset, "--tier": self.tier, "--commit": self.commit}
         return [part for option, value in given.items() if value for part in (option, value)]
 
@@ -102,7 +102,7 @@ def command(
 
 
 def _served(session: Session, settings: Settings) -> list[Path | str]:
-    """The arguments by which the entry names what is served; they need no variables and no current folder."""
+    """The arguments that name the served folders, layers or store, independent of variables and the current folder."""
     if names_layers(settings):
         manifest = settings.manifest
         if manifest is not None and not manifest.expanduser().is_file():
@@ -116,7 +116,10 @@ def _served(session: Session, settings: Settings) -> list[Path | str]:
 
 
 def _named_after(session: Session, settings: Settings) -> list[Path]:
-    """The folders after which entries are named: layers after the manifest's folder, or the shared layer."""
+    """The folders that determine the names of entries.
+
+    Layers are named after the manifest's folder or the shared layer.
+    """
     if names_layers(settings):
         if settings.manifest is None and is_remote(settings.shared or ""):
             return [_named_as_remote(settings.shared or "")]
@@ -136,7 +139,7 @@ def _finish(
     *,
     yes: bool,
 ) -> None:
-    """Write the change where that is wanted, and show it."""
+    """Write the change if `yes` is set, and show it."""
     written = yes and bool(made.diff)
     if written:
         clients.write_config(made)
@@ -165,7 +168,7 @@ def _outcome(made: clients.ConfigChange, *, written: bool, removed: bool) -> str
 
 
 def _given(session: Session, settings: Settings) -> list[Path]:
-    """The folders, which need not exist: the store that the toolset creates, else those of the settings."""
+    """The folders, which need not exist: the store that the toolset creates, or the folders of the settings."""
     if remotes := _remotes(session, settings):
         return [_named_as_remote(remote) for remote in remotes]
     store = _store(session, settings)
@@ -173,22 +176,22 @@ def _given(session: Session, settings: Settings) -> list[Path]:
 
 
 def _named_as_remote(remote: str) -> Path:
-    """A path that ends in the name of a remote."""
+    """A path whose last part is the name of a remote."""
     return Path(remote.partition("#")[0].removesuffix(".git"))
 
 
 def _absolute(place: Path | str) -> Path | str:
-    """The absolute path of a manifest or a folder; a URL as it is."""
+    """The absolute path of a manifest or a folder; a URL is returned unchanged."""
     return place if is_remote(str(place)) else Path(place).expanduser().absolute()
 
 
 def _remotes(session: Session, settings: Settings) -> Sequence[str]:
-    """The remotes that -C names."""
+    """The remotes named by `-C`."""
     return settings.replica_of if session.flags.get("kb") else ()
 
 
 def _store(session: Session, settings: Settings) -> Path | None:
-    """The store that the toolset creates, in the folder of -C or in its usual one; None if it creates none.
+    """The store that the toolset creates, in the folder of `-C` or in the default one; None if it creates none.
 
     Raises:
         ConfigError: several folders are given.

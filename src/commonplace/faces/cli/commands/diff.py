@@ -44,7 +44,7 @@ def command(
         old = from_ or collection.store.history.head()
         text = history.diff(collection, address, old, to)
         if not text and collection.store.stat(address) is None and not history.log(collection, address, limit=1):
-            located(collections, session.relative(page))  # which says what pages there are
+            located(collections, session.relative(page))  # raises an error that names the nearest pages
         if session.out.as_json:
             session.out.json({"collection": collection.name, "path": address.path, "from": old, "to": to, "diff": text})
             return

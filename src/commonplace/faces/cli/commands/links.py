@@ -72,12 +72,12 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The subject of an answer, and its output."""
+    """The data and the output of one answer."""
 
     session: Session
     collections: Collections
     moment: dict[str, Json]
-    """The moment of the past as JSON."""
+    """The moment of `--at` as JSON; empty for the present."""
 
 
 def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) -> None:
@@ -99,7 +99,7 @@ def _show_links(shown: _Shown, found: FoundDocument, wanted: tuple[bool, bool]) 
 
 
 def _merged(neighbours: Sequence[LinkedDocument]) -> list[list[LinkedDocument]]:
-    """The links, with those of one relation to the same place together, in the order of the first of each."""
+    """The links, grouped by target and relation, in the order of the first link of each group."""
     places: dict[tuple[str, ...], list[LinkedDocument]] = {}
     for one in neighbours:
         if one.found:

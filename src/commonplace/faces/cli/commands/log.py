@@ -55,10 +55,10 @@ def command(
             return
         chosen = [collection] if page else collections.members
         found = [(one, commit) for one in chosen for commit in history.log(one, address, limit=offset + limit)]
-        if len(chosen) > 1:  # one history has its own order, which holds even where a clock went backwards
+        if len(chosen) > 1:  # a single history is in the right order even if a clock was wrong
             found.sort(key=lambda pair: -pair[1].when)
         if address and not found and not collection.index.record(address):
-            collections.locate(page or "")  # never there: the error names the nearest pages
+            collections.locate(page or "")  # no such page has existed: the error names the nearest pages
         _show(session, address, found[offset : offset + limit])
 
 

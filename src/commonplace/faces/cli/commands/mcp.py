@@ -23,7 +23,7 @@ Transport: TypeAlias = Literal["stdio", "http", "sse"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpOptions:
-    """How the server serves."""
+    """Options of the server."""
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
     tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
@@ -37,7 +37,7 @@ class McpOptions:
     no_embed: Annotated[bool, typer.Option("--no-embed", help="Search by words alone; embed nothing.")] = False
 
     def flags(self) -> Flags:
-        """The settings among them, as `load_settings` takes them."""
+        """The settings among the options, for `load_settings`."""
         return {
             "toolset": self.toolset,
             "tier": self.tier,
@@ -79,7 +79,7 @@ def command(
     is_named = names_layers(settings) or settings.replica_of
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
-    session.out.message(session.dependencies.store_refusal(settings))  # clients are told by every call
+    session.out.message(session.dependencies.store_refusal(settings))  # clients get the same message with every call
     if serving.transport == "stdio":
         session.dependencies.serve(settings)
     else:

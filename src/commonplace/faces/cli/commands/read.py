@@ -70,7 +70,7 @@ def command(
 
 
 def _then(session: Session, collection: Collection, at: str) -> dict[str, Json]:
-    """What JSON says of a moment, the folder's commit; a message says it, too. A revision of the page is no moment."""
+    """The folder's commit at a moment, as JSON; also shown as a message. Empty if `at` is a revision of the page."""
     if not at or not is_moment(collection, at):
         return {}
     moment = moment_of(collection, at)
@@ -79,7 +79,7 @@ def _then(session: Session, collection: Collection, at: str) -> dict[str, Json]:
 
 
 def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Address, str]:
-    """The page, and the part of it that stands behind `#`, where no page has that in its name."""
+    """The page and the part after `#`. If a page has the whole reference as its name, the part is ""."""
     whole, mark, part = page.partition("#")
     try:
         return *_found(collections, page), ""
@@ -94,7 +94,7 @@ def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Ad
 def _named_then(
     collections: Collections, page: str, at: str, found: tuple[Collection, Address, str]
 ) -> tuple[Collection, Address, str]:
-    """The page that had this name at a moment, where the page of this name now was not there then."""
+    """The page that had this name at a moment, if the page that has the name now did not exist then."""
     collection, address, _ = found
     if not at or not is_moment(collection, at):
         return found
@@ -165,7 +165,7 @@ def _show_outline(session: Session, collection: Collection, document: Document, 
 
 
 def _headings(document: Document) -> Iterator[tuple[Section, int]]:
-    """Each heading and the number of its line, from one pass over the bytes."""
+    """Each heading with its line number, computed in one pass over the bytes."""
     raw = document.encoded
     line, at = 1, 0
     for section in document.sections:

@@ -81,7 +81,7 @@ def command(
 
 
 def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
-    """The item; None where a commit has touched the file since, so that history has its last state."""
+    """The item; None if a later commit touched the file, because history then has its last state."""
     committed = history.last_commits(collection, item.address)
     return item if committed is None or committed[1] <= item.when else None
 

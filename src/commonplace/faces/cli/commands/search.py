@@ -34,18 +34,18 @@ from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
 
 MAX_FACET_VALUES = 12
-"""Values of a facet that a person is shown; JSON has all."""
+"""Maximum number of values of a facet that are shown to people; JSON has all."""
 EMBEDDED_AT_ONCE = 32
 """Maximum number of changed pages that a search embeds before it answers."""
 EMBEDDING_SECONDS = 2.0
 """Time in seconds after which a search embeds no further text."""
 MAX_QUERY_SHOWN = 100
-"""Characters of a question that an answer within a budget repeats."""
+"""Maximum characters of the query that an answer with `--max-tokens` repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingOptions:
-    """How it is searched, and what comes first."""
+    """Options for the mode and order of a search."""
 
     sort: Annotated[SearchSort, typer.Option(metavar="KEY", help=f"One of {', '.join(get_args(SearchSort))}.")] = (
         "score"
@@ -115,7 +115,7 @@ def command(
 
 @contextmanager
 def caught_up(session: Session, collections: Collections, mode: SearchMode) -> Generator[None]:
-    """Embed what is quickly embedded, and say at the end what search by meaning still does not know."""
+    """Embed a few changed pages before the block. After it, report pages that semantic search does not cover yet."""
     gaps: list[str] = []
     for one in collections.members:
         if one.semantic_index is None or mode == "keyword":
@@ -131,12 +131,12 @@ def caught_up(session: Session, collections: Collections, mode: SearchMode) -> G
 
 
 def _summary(notice: str, *, found: bool) -> str:
-    """Messages beside the hits: the notice of the search, and that there are no hits."""
+    """The message after the hits: the notice of the search, and that nothing was found."""
     return notice if found else f"Nothing found. {notice}".rstrip()
 
 
 def _facets(collections: Collections, asked: SearchQuery, answer: FoundHits, asking: RankingOptions) -> list[Facet]:
-    """How all that was found divides, whatever part of it is shown."""
+    """Facets of all documents found, not only of the page that is shown."""
     names = list(dict.fromkeys(name.strip() for name in asking.facets.split(",") if name.strip()))
     if not names or not answer.total:
         return []
@@ -168,7 +168,7 @@ def _show_sections(
     asking: RankingOptions,
     moment: dict[str, Json],
 ) -> None:
-    """The best sections, within so many tokens of what is printed."""
+    """Show the best sections that fit into the budget of tokens."""
     gathered = evidence(collections.members, asked, asking.mode)
     found = gathered.sections
     answer: dict[str, Json] = {"query": asked.text[:MAX_QUERY_SHOWN], "total": len(found), **moment, "sections": []}

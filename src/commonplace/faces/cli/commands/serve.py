@@ -25,7 +25,7 @@ from commonplace.settings.folders import names_layers, require_folders
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """Where and what the server serves."""
+    """Options for the address and content of the server."""
 
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=about("host"), show_default=False)] = None
     port: Annotated[str | None, typer.Option(metavar="N", help=about("port"), show_default=False)] = None
@@ -57,7 +57,7 @@ class ServeOptions:
     ] = False
 
     def flags(self) -> Flags:
-        """The settings among them, as `load_settings` takes them."""
+        """The settings among the options, for `load_settings`."""
         return {
             "host": self.host,
             "port": self.port,
@@ -105,15 +105,15 @@ def command(
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
     if WORKER_VARIABLE not in os.environ:
-        session.out.message(session.dependencies.store_refusal(settings))  # clients are told by every call
-        session.out.message(f"Opening {_sources(settings)}")  # at once: loading takes a second on a slow machine
+        session.out.message(session.dependencies.store_refusal(settings))  # calls get the same message
+        session.out.message(f"Opening {_sources(settings)}")  # before loading, which may take a second
         session.out.terminal.stderr.flush()
     sse = "beside" if listening.sse else "off"
     session.dependencies.serve_http(settings, HttpOptions(sse=sse, anonymous=listening.allow_anonymous))
 
 
 def _require_complete_node(settings: Settings) -> None:
-    """Reject a server that the others could not hand writes to."""
+    """Check that other servers can forward writes to this one if `node_url` is set."""
     if settings.node_url and not (settings.replica_writes and settings.cluster_secret):
         raise ConfigError(
             "A node_url is set, and not what it is for.",

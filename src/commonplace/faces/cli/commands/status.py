@@ -21,9 +21,9 @@ from commonplace.services.collections import Collection
 from commonplace.services.history import CollectionState
 
 SHORT_COMMIT = 10
-"""Digits of a commit that are shown to people."""
+"""Digits of a commit's id that are shown to people."""
 MAX_SHOWN_UNCOMMITTED = 10
-"""Pages without a commit that are named to people."""
+"""Maximum number of uncommitted pages that are shown to people."""
 
 
 @dataclass(frozen=True, slots=True)

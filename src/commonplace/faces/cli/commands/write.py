@@ -38,7 +38,7 @@ from commonplace.services.writes.new_paths import moved_address, new_page_addres
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditOptions:
-    """The change of the page; without one, its whole text is written."""
+    """The kind of change; without any of these options, the whole text is written."""
 
     append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False
     section: Annotated[
@@ -57,10 +57,10 @@ class EditOptions:
 
     @property
     def chosen_option(self) -> str:
-        """The one option that was given, or "" for none.
+        """The one option that was given; "" if none was.
 
-        Raises:
-            ConfigError: several were given.
+        ConfigError: several options were given.
+            ConfigError: several options were given.
         """
         given = {
             "--append": self.append,
@@ -90,10 +90,10 @@ class CommitOptions:
 
 
 PINNED = " (to another page of that name: they give its path)"
-"""Message about links that a new name would have redirected."""
+"""Note for pages whose links to another page were replaced by paths, as a new name would have redirected them."""
 NEEDS_TEXT = frozenset({"", "--append", "--section"})
 REMOVES_TEXT = frozenset({"", "--section", "--delete"})
-"""Ways that take away text without naming it."""
+"""Changes that delete or replace text without naming the old text."""
 
 
 def command(
@@ -178,7 +178,7 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
 
 
 def _field(given: str) -> tuple[str, Json]:
-    """A key and its value as YAML reads it; None for no value; what is no YAML is text."""
+    """Parse `KEY=VALUE` with a YAML value. None for an empty value; invalid YAML is taken as text."""
     key, text = pair("--set", given)
     loaded = load(f"value: {text}")
     if loaded.problems or not isinstance(loaded.value, Mapping) or set(loaded.value) != {"value"}:
@@ -187,7 +187,7 @@ def _field(given: str) -> tuple[str, Json]:
 
 
 def _require_seen(collection: Collection, record: Record, way: str, text: bytes, consent: CommitOptions) -> None:
-    """Refuse to take text away that the writer does not say it has seen; the same text again takes none away."""
+    """Refuse a change that removes text unless the writer has read it. Writing the same text again is permitted."""
     if way not in REMOVES_TEXT or consent.revision or consent.force or consent.dry_run:
         return
     if way or collection.store.read(record.address) != text:

@@ -1,1 +1,1 @@
-"""Checks of `doctor` on the machine: settings and folders, the port, and the files of clients."""
+"""Checks of `doctor` on the machine: settings, folders, the port, and the configuration files of clients."""

@@ -1,4 +1,4 @@
-"""Checks outside the program: the port that `serve` wants, and the entries of clients."""
+"""Checks outside the program: the port of `serve`, and the entries in clients' configuration files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from commonplace.faces.cli.output import short_path
 from commonplace.settings import Settings
 
 SECONDS = 1.0
-"""How long whoever listens on the port has to answer."""
+"""Timeout in seconds for a response from the server that uses the port."""
 PROGRAMS = ("commonplace", "cn")
 
 
 def port(chosen: Settings) -> Diagnostic:
-    """Whether `serve` could listen where it is told to."""
+    """Check whether `serve` could listen on its configured address and port."""
     where = f"{chosen.host}:{chosen.port}"
     if chosen.port == 0:
         return Diagnostic("port", None, where, "Any free port is taken.")
@@ -64,7 +64,7 @@ def _is_ours(chosen: Settings) -> bool:
 
 
 def client_entries() -> Iterator[Diagnostic]:
-    """The entries for commonplace in the files of all known clients, and whether they are still valid."""
+    """The entries for commonplace in the configuration files of all known clients, and whether each is still valid."""
     known = 0
     for client in clients.CLIENTS:
         file = clients.client_config_file(client)
@@ -117,7 +117,7 @@ def _entry(client: clients.ClientName, name: str, entry: Mapping[str, object]) -
 
 
 def _folders(words: Sequence[str]) -> list[str]:
-    """The folders among the words behind `mcp`: what is neither an option nor the value of one."""
+    """The folders in the arguments after `mcp`, without options and their values."""
     if words[:1] != ["mcp"]:
         return []
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""Settings with where each came from, and the folders that they name: permissions and room."""
+"""Checks of settings with their origins, and of the folders that they name: permissions and free space."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from commonplace.faces.cli.output import short_path
 from commonplace.settings import Flags, Settings, config_file, origins
 
 LOW_BYTES = 200_000_000
-"""Free space under which a write or an index may fail soon."""
+"""Minimum free space in bytes; below it, a write or an index update may fail soon."""
 LOW_FILES = 1_000
-"""Free inodes under which it may, too."""
+"""Minimum number of free inodes; below it, a write may fail soon."""
 SECRETS = ("api_key", "search_key", "embedding_key", "rerank_key")
-"""Settings that no other user of the machine should read."""
+"""Settings that other users of the machine should not be able to read."""
 
 
 def settings(flags: Flags) -> Iterator[Diagnostic]:
-    """Every setting that somebody gave, with its value and where it stands."""
+    """Every setting that is not a default, with its value and origin."""
     given = origins(flags=flags)
     file, _ = config_file()
     there = "" if os.path.exists(file) else " (not there)"
@@ -39,7 +39,7 @@ def settings(flags: Flags) -> Iterator[Diagnostic]:
 
 
 def folders(chosen: Settings) -> Iterator[Diagnostic]:
-    """Whether what is derived and the locks can be written, and whether there is room for it."""
+    """Whether the folders for indexes, locks and journals are writable, and whether their disks have free space."""
     kinds = (("cache_dir", chosen.cache_dir, "indexes"), ("state_dir", chosen.state_dir, "locks and journals"))
     for name, folder, what in kinds:
         nearest = _nearest(folder)
@@ -77,7 +77,7 @@ def _room(folder: Path) -> Iterator[Diagnostic]:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the deepest thing above it that exists."""
+    """The folder, or its nearest ancestor that exists."""
     at = folder.absolute()
     while at != at.parent and not os.path.exists(at):
         at = at.parent

@@ -1,1 +1,1 @@
-"""Commands for a person's day: make, open, move and delete a page; look around."""
+"""Commands for daily use: create, open, move and delete pages, and browse them."""

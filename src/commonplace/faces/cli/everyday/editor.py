@@ -12,21 +12,21 @@ from pathlib import Path
 from commonplace.domain.errors import ConfigError, UnavailableError
 
 _AFTER_COLON = frozenset({"hx", "helix", "zed", "subl", "sublime_text"})
-"""Editors that take `FILE:LINE`."""
+"""Editors with the syntax `FILE:LINE`."""
 _GOTO = frozenset({"code", "codium", "cursor", "windsurf"})
-"""Editors that take `--goto FILE:LINE`."""
+"""Editors with the syntax `--goto FILE:LINE`."""
 
 
 def editor_command(file: Path, line: int, environment: Mapping[str, str]) -> list[str]:
-    """The command that opens a file at a line: that of `$VISUAL`, else `$EDITOR`, else `vi`.
+    """The command that opens a file at a line, with the editor of `$VISUAL`, else `$EDITOR`, else `vi`.
 
     Args:
         file: The file.
-        line: 1-based.
+        line: Line number, from 1.
         environment: Environment variables.
 
     Raises:
-        ConfigError: the command is not valid, or no editor is named and there is no vi.
+        ConfigError: the editor's command is not valid, or no editor is set and `vi` is not installed.
     """
     given = environment.get("VISUAL") or environment.get("EDITOR") or shutil.which("vi") or ""
     try:
@@ -51,7 +51,7 @@ def open_in_editor(file: Path, line: int) -> None:
     """Open a file in the user's editor and wait until it ends.
 
     Raises:
-        ConfigError: as `editor_command`.
+        ConfigError: same as `editor_command`.
         UnavailableError: kind "editor": the editor cannot be started, or reported an error.
     """
     command = editor_command(file, line, os.environ)

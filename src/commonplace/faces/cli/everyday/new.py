@@ -27,9 +27,9 @@ from commonplace.services.writes.links_after import RedirectedLink, redirected_b
 from commonplace.services.writes.new_paths import daily_folder, new_page_address
 
 TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
-"""Folders of templates, in the order in which they are looked for."""
+"""Folders that are searched for templates, in this order."""
 DAILY = "daily"
-"""The name of the template of daily pages."""
+"""Name of the template for daily pages."""
 
 _FIELD = re.compile(r"\{\{\s*(title|date|time)\s*\}\}")
 
@@ -84,7 +84,7 @@ def command(
 
 
 def _show(session: Session, collection: Collection, address: Address, done: tuple[str, str, str]) -> None:
-    """Name the page, with its revision, its commit ("" for none) and the action."""
+    """Print the page with its revision, its commit ("" for none) and the action."""
     revision, commit, action = done
     out = session.out
     if out.as_json:
@@ -105,12 +105,12 @@ def _show(session: Session, collection: Collection, address: Address, done: tupl
 
 
 def _first_line(action: str) -> int:
-    """The line at which a page is opened: the one below the heading of a new page."""
+    """The line at which the editor opens a page: below the heading of a new page, else the first."""
     return 3 if action == "created" else 1
 
 
 def _daily_address(collection: Collection, now: datetime) -> Address:
-    """Where the page of today lies: in the folder that holds most pages named by a date."""
+    """The address of today's page, in the folder that contains most pages named by a date."""
     folder = daily_folder(collection)
     return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
 

@@ -13,7 +13,7 @@ from commonplace.faces.cli.session import Session
 from commonplace.services.site.overview import WANTED
 
 MAX_SHOWN_SOURCES = 3
-"""Maximum number of linking pages that are named to people."""
+"""Maximum number of linking pages that are shown to people."""
 
 
 def command(session: Session) -> None:

@@ -1,1 +1,1 @@
-"""Finds a page as a person types: what is found, and the screen that shows it."""
+"""Incremental search for a page: the choices and the screen."""

@@ -1,4 +1,4 @@
-"""The choices while typing: the pages found, and the matching section and text of each."""
+"""The choices while a person types: the pages found, with the matching section and text of each."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from commonplace.services.listing import list_documents
 from commonplace.services.searches import FoundHit, search
 
 MAX_CHOICES = 100
-"""Pages that can be chosen from."""
+"""Maximum number of choices."""
 MAX_PREVIEW_LINES = 400
-"""Lines of a page that are shown beside the list."""
+"""Maximum number of lines in a preview."""
 MAX_PREVIEW_CHARS = 1000
-"""Characters of each line that are shown."""
+"""Maximum characters of a preview's line."""
 MAX_SCANNED_BYTES = 200_000
-"""Bytes of a section among whose lines the best one is looked for."""
+"""Maximum number of bytes that are searched for the best line of a section."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A page that was found, and the section of it that answers best."""
+    """A page that was found, and its best section."""
 
     collection: Collection
     address: Address
     path: str
-    """As a person may type it."""
+    """The path in the form that commands accept."""
     title: str
     heading: tuple[str, ...] = ()
     """Heading of the section if it is not the title; empty for the page as a whole."""
     ordinal: int = 0
     """Position of the section in its document."""
     titled: bool = False
-    """Whether the page's title or alias is what was typed; then the page as a whole is the answer."""
+    """Whether the query matches the page's title or alias. Then the page as a whole is the match."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choices, best first; without a question the pages that changed last."""
+    """The choices, best first. For an empty query, the most recently changed pages."""
 
     found: tuple[Choice, ...] = ()
     total: int = 0
@@ -55,29 +55,29 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The text of a page at the match."""
+    """The text of a page around the match."""
 
     lines: tuple[str, ...] = ()
-    """Safe text, the matched words between `BOLD` and `PLAIN`."""
+    """Lines without control characters; matched words are between `BOLD` and `PLAIN`."""
     first_line: int = 1
-    """1-based number in the file of the first of them."""
+    """Number of the first of these lines in the file, from 1."""
     best: int = 0
-    """Index of the one with most matched words."""
+    """Index of the line with most matched words."""
 
     @property
     def line(self) -> int:
-        """1-based number in the file of the line with most matched words."""
+        """Number of the line with most matched words in the file, from 1."""
         return self.first_line + self.best
 
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Answers what a person types.
+    """Computes choices and previews.
 
     Args:
-        collections: The folders that are searched.
-        filter: Which of their pages.
-        mode: By words, by meaning, or by both.
+        collections: The collections to search.
+        filter: The filter for pages.
+        mode: Search by words, by meaning, or by both.
     """
 
     collections: Collections
@@ -85,10 +85,10 @@ class Finder:
     mode: SearchMode
 
     def choices(self, text: str) -> Choices:
-        """The choices for a text.
+        """The choices for a query.
 
         Raises:
-            UnavailableError: a search by meaning alone without a model.
+            UnavailableError: the mode is by meaning alone, and no model is installed.
         """
         if not text.strip():
             return self._recent()
@@ -115,11 +115,11 @@ class Finder:
         return Choice(collection, record.address, path, record.title)
 
     def preview(self, choice: Choice, text: str) -> Preview:
-        """The text of a page from the section on that was found for `text`; from its top if `text` is its title.
+        """The text of a page, starting at the choice's section; from the start of the page if the title matched `text`.
 
         Raises:
-            NotFoundError: the page is not there any more.
-            StorageError: it cannot be read.
+            NotFoundError: the page has been deleted.
+            StorageError: the page cannot be read.
         """
         document = choice.collection.index.document(choice.address)
         raw = document.encoded
@@ -137,7 +137,7 @@ class Finder:
 
 
 def _best(lines: Sequence[str], mark: Callable[[str], str]) -> int:
-    """The index of the line with most matched words, the first of several."""
+    """The index of the line with most matched words; the first of equals."""
     counts = [mark(_safe(line)).count(BOLD) for line in lines]
     return max(range(len(counts)), key=counts.__getitem__, default=0)
 
@@ -148,7 +148,7 @@ def _first_written(lines: Sequence[str]) -> int:
 
 
 def _section(document: Document, ordinal: int) -> Section:
-    """The section, or the first if the document has changed since it was searched and has fewer."""
+    """The section; the first one if the document has changed since the search and has fewer sections."""
     sections = document.sections
     return sections[ordinal] if ordinal < len(sections) else sections[0]
 

@@ -1,4 +1,4 @@
-"""The rows of the screen of `commonplace find` as text, for a screen of any size."""
+"""The rows of the screen of `commonplace find` as text, for any screen size."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from commonplace.faces.cli.output import BOLD, FAINT, PLAIN, one_line
 from commonplace.faces.cli.screen.line_breaks import clipped, wrapped
 
 WIDE = 100
-"""Columns from which on the preview stands beside the list instead of below it."""
+"""Minimum number of columns for a preview beside the list; on a narrower screen it is below the list."""
 LOW = 12
-"""Rows below which there is no preview."""
+"""Minimum number of rows for a preview."""
 FRAME = 3
-"""Rows of the line to type in, of the one below it, and of the help."""
+"""Rows for the input line, the state line and the help."""
 ROWS_PER_CHOICE = 2
 HELP = "Enter opens   ↑↓ choose   PgUp/PgDn scroll   Esc leaves"
 
 
 @dataclass(frozen=True, slots=True)
 class Panes:
-    """How large the list and the preview are on a screen."""
+    """Layout of the list and the preview for a screen size."""
 
     columns: int
     rows: int
 
     @property
     def beside(self) -> bool:
-        """Whether they stand side by side."""
+        """Whether the preview is beside the list."""
         return self.columns >= WIDE
 
     @property
     def preview(self) -> bool:
-        """Whether there is room for a preview."""
+        """Whether the screen is high enough for a preview."""
         return self.rows >= LOW
 
     @property
@@ -46,7 +46,7 @@ class Panes:
 
     @property
     def list_rows(self) -> int:
-        """Rows of the list: an even number below which the preview stands, or all."""
+        """Rows of the list. With a preview below, an even number of about half the screen."""
         room = max(ROWS_PER_CHOICE, self.rows - FRAME)
         return room if self.beside or not self.preview else (room - 1) // 2 // ROWS_PER_CHOICE * ROWS_PER_CHOICE
 
@@ -62,7 +62,7 @@ class Panes:
 
 
 def state_row(selection: Selection) -> str:
-    """How many pages there are, and what there is to say of them."""
+    """The state line: the number of pages found, an error if any, and the notice of the search."""
     found = selection.choices
     if not selection.settled and not found.found:
         return "Searching ..."
@@ -73,7 +73,7 @@ def state_row(selection: Selection) -> str:
 
 
 def list_rows(selection: Selection, columns: int) -> list[str]:
-    """Two rows for each page that was found: its title, and where it is; the matched words are bold."""
+    """Two rows for each choice: the title with matched words in bold, and the path."""
     mark = marker(selection.text, lambda word: f"{BOLD}{word}{PLAIN}")
     rows: list[str] = []
     for index, one in enumerate(selection.choices.found):
@@ -88,15 +88,15 @@ def _place(choice: Choice) -> str:
 
 
 def text_rows(preview: Preview, panes: Panes, scrolled: int) -> tuple[list[str], int]:
-    """The visible part of a preview: from its beginning if that shows the best line, else around that line.
+    """The visible rows of a preview: from its start if the best line is visible there, else around the best line.
 
     Args:
-        preview: What the page says.
-        panes: The room there is.
-        scrolled: Rows by which a person scrolled it down, negative for up.
+        preview: The preview.
+        panes: The layout of the screen.
+        scrolled: Rows scrolled down; negative for up.
 
     Returns:
-        The rows, and by how many it could be scrolled.
+        The rows, and `scrolled` limited to the possible range.
     """
     rows, best = _wrapped(preview.lines, preview.best, panes.text_columns)
     room = panes.text_rows
@@ -107,7 +107,7 @@ def text_rows(preview: Preview, panes: Panes, scrolled: int) -> tuple[list[str],
 
 @lru_cache(4)
 def _wrapped(lines: Sequence[str], best: int, columns: int) -> tuple[Sequence[str], int]:
-    """The lines broken between words, and the row at which the best one begins."""
+    """The lines wrapped between words, and the index of the best line's first row."""
     rows: list[str] = []
     at = 0
     for index, line in enumerate(lines):

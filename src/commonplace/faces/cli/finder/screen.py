@@ -1,6 +1,6 @@
-"""The screen of `commonplace find`: a line to type in, the pages found, and what the chosen one says.
+"""The screen of `commonplace find`: an input line, the list of choices, and a preview of the selected page.
 
-The only module that knows the library of full-screen programs.
+This is the only module that imports the library for full-screen programs.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from commonplace.faces.cli.finder.selection import Selection
 from commonplace.faces.cli.output import FAINT, PLAIN
 
 KEY_SECONDS = 0.05
-"""Time in seconds within which a key that begins with escape arrives; later it is the key Escape."""
+"""Maximum time in seconds between the bytes of an escape sequence; after it, the first byte is the Escape key."""
 
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 Chosen = tuple[Choice, int]
-"""A page, and the 1-based number of the line at which it is opened."""
+"""The chosen page, and the line number at which to open it, from 1."""
 
 
 def find(finder: Finder, text: str, *, styles: bool) -> Chosen | None:
-    """Let a person type and choose a page; None if they leave without one.
+    """Let a person search and choose a page; None if they cancel.
 
     Args:
-        finder: Answers what is typed.
-        text: What the line holds at first.
-        styles: Whether colours may be shown.
+        finder: Computes the choices.
+        text: Initial query.
+        styles: Whether styles may be shown.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -58,16 +58,16 @@ class _Screen:
         self._line.insert_text(selection.text)
         self._line.on_text_changed += self._type
         self.scrolled = 0
-        """Rows by which the preview is scrolled."""
+        """Rows by which the preview is scrolled down; negative for up."""
         self._accepted = False
-        """Whether the chosen page is opened as soon as it is the one that the text asks for."""
+        """Whether Enter was pressed. The page opens once the choices are up to date with the query."""
         self.styles = styles
         self._output = create_output(always_prefer_tty=True)
         self._application: Application[Chosen | None] = Application(
             layout=Layout(_layout(self._line, selection, self)),
             key_bindings=_keys(self),
             full_screen=True,
-            color_depth=ColorDepth.DEPTH_1_BIT,  # words stand out by weight, never by colour
+            color_depth=ColorDepth.DEPTH_1_BIT,  # matches are bold, never coloured
             input=create_input(always_prefer_tty=True),
             output=self._output,
         )
@@ -75,12 +75,12 @@ class _Screen:
 
     @property
     def panes(self) -> Panes:
-        """The room there is."""
+        """The layout for the current screen size."""
         size = self._output.get_size()
         return Panes(size.columns, size.rows)
 
     def run(self) -> Chosen | None:
-        """As `find`."""
+        """Run the application; see `find`."""
 
         def start() -> None:
             follow = self._application.create_background_task(self._selection.follow(self._changed))
@@ -89,17 +89,17 @@ class _Screen:
         return self._application.run(pre_run=start)
 
     def accept(self) -> None:
-        """Open the chosen page as soon as it is the one that the text asks for."""
+        """Open the selected page once the choices are up to date with the query."""
         self._accepted = True
         self._changed()
 
     def move(self, steps: int) -> None:
-        """Choose another page."""
+        """Move the selection by this many choices."""
         self.scrolled = 0
         self._selection.move(steps)
 
     def _end_with_error(self, task: asyncio.Task[None]) -> None:
-        """End with an error of the program, which nobody else waits for."""
+        """Exit with the exception of the background task, which would otherwise be lost."""
         error = None if task.cancelled() else task.exception()
         if error and self._application.is_running:
             self._application.exit(exception=error)
@@ -109,7 +109,7 @@ class _Screen:
         self._selection.type(line.text)
 
     def _changed(self) -> None:
-        """Show what has changed, or end with it if it was chosen already."""
+        """Redraw the screen. If the page was accepted and the choices are up to date, exit with it."""
         selection = self._selection
         self._application.invalidate()
         if not (self._accepted and selection.settled):

@@ -1,4 +1,4 @@
-"""The typed text, the selection, and the answer, which another thread computes."""
+"""The query, the selection, and the results, which a worker thread computes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from commonplace.faces.cli.finder.choices import Choice, Choices, Finder, Previe
 
 
 class Selection:
-    """A text, the pages found for it, and the one that is chosen among them.
+    """The query, its choices, and the selected choice.
 
     Args:
-        finder: Answers the text.
-        worker: Runs the searches, so that keys are answered meanwhile.
-        text: The text at first.
+        finder: Computes choices and previews.
+        worker: Runs the searches, so that the screen stays responsive.
+        text: Initial query.
     """
 
     def __init__(self, finder: Finder, worker: Executor, text: str) -> None:
@@ -24,46 +24,46 @@ class Selection:
         self.choices = Choices()
         self.preview = Preview()
         self.problem = ""
-        """Why the chosen page cannot be shown; "" if it can."""
+        """Reason why the selected page cannot be shown; "" if there is none."""
         self._finder = finder
         self._worker = worker
         self._chosen = 0
         self._answered: str | None = None
-        """The text that the choices answer; None before the first answer."""
+        """The query that `choices` belongs to; None before the first result."""
         self._previewed: Choice | None = None
         self._changed = asyncio.Event()
         self._changed.set()
 
     @property
     def chosen(self) -> int:
-        """Index of the chosen page among the choices; 0 without any."""
+        """Index of the selected choice; 0 if there are none."""
         return self._chosen
 
     @property
     def choice(self) -> Choice | None:
-        """The chosen page; None if nothing was found."""
+        """The selected choice; None if there are none."""
         return self.choices.found[self._chosen] if self.choices.found else None
 
     @property
     def settled(self) -> bool:
-        """Whether the choices and the preview are those of the text."""
+        """Whether choices and preview are up to date with the query and the selection."""
         return self._answered == self.text and self._previewed is self.choice
 
     def type(self, text: str) -> None:
-        """Take a new text."""
+        """Replace the query."""
         self.text = text
         self._changed.set()
 
     def move(self, steps: int) -> None:
-        """Choose the page that is so many below the chosen one, or above it, as far as there are any."""
+        """Move the selection down by `steps`, or up if negative, within the list."""
         self._chosen = max(0, min(self._chosen + steps, len(self.choices.found) - 1))
         self._changed.set()
 
     async def follow(self, changed: Callable[[], None]) -> None:
-        """Answer what is typed and chosen until cancelled; texts that were typed over meanwhile are left out.
+        """Update choices and preview after each change, until cancelled. Outdated queries are skipped.
 
         Args:
-            changed: Told after each step.
+            changed: Called after each update.
         """
         while True:
             await self._changed.wait()

@@ -1,1 +1,1 @@
-"""Terminal output: size, line breaks, links to click, and a pager for long answers."""
+"""Terminal output: size, line wrapping, hyperlinks, and a pager for long answers."""

@@ -1,4 +1,4 @@
-"""Links that a terminal opens on a click (OSC 8)."""
+"""Hyperlinks in terminals (OSC 8)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from socket import gethostname
 from urllib.parse import quote
 
 PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "rio", "tabby", "vscode", "zed"})
-"""Values of `TERM_PROGRAM` of terminals that show links."""
+"""Values of `TERM_PROGRAM` for terminals with hyperlinks."""
 TERMS = ("alacritty", "contour", "foot", "xterm-ghostty", "xterm-kitty")
-"""Beginnings of `TERM` of terminals that show links."""
+"""Prefixes of `TERM` for terminals with hyperlinks."""
 VARIABLES = ("DOMTERM", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "WT_SESSION")
-"""Variables that only terminals with links set."""
+"""Variables that are set only by terminals with hyperlinks."""
 FIRST_VTE = 5000
-"""The version of the library of GNOME's terminals from which on they show links."""
+"""First version of VTE, the library of GNOME's terminals, that supports hyperlinks."""
 FIRST_TMUX = (3, 4)
-"""The version of tmux from which on it passes links to its terminal."""
+"""First version of tmux that passes hyperlinks to the terminal."""
 
 _LINK = re.compile(r"\x1b\]8;[^\x1b]*\x1b\\")
 
 
 def terminal_shows_links(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal is known to show links; `FORCE_HYPERLINK` says so, or with 0 that it does not."""
+    """Whether the terminal is known to support hyperlinks.
+
+    `FORCE_HYPERLINK` overrides the detection; 0 disables them.
+    """
     forced = environment.get("FORCE_HYPERLINK")
     if forced is not None:
         return forced != "0"
@@ -41,10 +44,10 @@ def terminal_shows_links(environment: Mapping[str, str]) -> bool:
 
 
 def file_link(text: str, file: Path) -> str:
-    """A text that opens a file; the file's name holds no control character afterwards."""
+    """A text as a hyperlink to a file. Control characters in the file's name are percent-encoded."""
     return f"\x1b]8;;file://{gethostname()}{quote(str(file))}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
 def without_links(text: str) -> str:
-    """The text with its links as plain text."""
+    """The text with hyperlinks replaced by their labels."""
     return _LINK.sub("", text)

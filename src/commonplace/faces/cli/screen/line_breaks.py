@@ -1,7 +1,7 @@
-"""Breaks lines between words, so that a terminal does not break them within one.
+"""Wraps lines between words, so that the terminal does not break them inside a word.
 
-Styles and links (escape sequences) take no room. They end before each break and begin again after it, because a pager
-resets them at line ends.
+Escape sequences of styles and links have no width. They are closed before each line break and reopened after it,
+because a pager resets them at line ends.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ import unicodedata
 from dataclasses import dataclass, field
 
 MAX_INDENT_SHARE = 2
-"""A line that goes on is indented by at most the width divided by this."""
+"""Continuation lines are indented by at most the width divided by this number."""
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 _PIECE = re.compile(rf"{_ESCAPE.pattern}|.", re.DOTALL)
 _UNIT = re.compile(r"(?P<blank>[ ]+)|[^ ]+")
 _LEAD = re.compile(r"(?:\x1b\[[0-9;]*m)*(?P<lead>[ ]*(?:(?:[-*+]|\d{1,3}[.)]|>)[ ]+)*)")
 _NOT_FIRST = frozenset({"Lm", "Mc", "Me", "Mn", "Cf", "Pe", "Pf", "Po"})
-"""Unicode categories of characters with which no line begins."""
+"""Unicode categories of characters that must not begin a line."""
 _NOT_LAST = frozenset({"Ps", "Pi"})
-"""Unicode categories of characters with which no line ends."""
+"""Unicode categories of characters that must not end a line."""
 _TAB = 8
 _END_STYLE, _LINK, _END_LINK = "\x1b[0m", "\x1b]8;", "\x1b]8;;\x1b\\"
 
 
 def width(text: str) -> int:
-    """Columns that a text without escape sequences takes."""
+    """Width of a text without escape sequences, in columns."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def clipped(text: str, columns: int) -> str:
-    """The text as far as it fits into so many columns, with an ellipsis where something is left out.
+    """The text, truncated to this many columns, with an ellipsis if something was removed.
 
     Args:
-        text: Without escape sequences.
-        columns: At least 1.
+        text: Text without escape sequences.
+        columns: Maximum width, at least 1.
     """
     if width(text) <= columns:
         return text
@@ -54,12 +54,12 @@ def _columns(letter: str) -> int:
 
 
 def wrapped(line: str, columns: int, indent: int | None = None) -> list[str]:
-    """A line as lines of at most so many columns, broken between words; a longer word stays whole on its line.
+    """Wrap a line between words. A word longer than `columns` is not broken.
 
     Args:
         line: A line without a line end; may contain styles and links.
-        columns: At least 1.
-        indent: Blanks before each line but the first; by default as many as before the first, list marks included.
+        columns: Maximum width, at least 1.
+        indent: Indentation of continuation lines, in blanks; None for that of the first line including list marks.
     """
     line = line.expandtabs(_TAB) if "\t" in line else line
     if len(line) <= columns and line.isascii():
@@ -79,14 +79,14 @@ def wrapped(line: str, columns: int, indent: int | None = None) -> list[str]:
 
 @dataclass(slots=True)
 class _Lines:
-    """Lines that are being filled."""
+    """Output lines of `wrapped`, and the state of the current one."""
 
     columns: int
     indent: int
     done: list[str] = field(default_factory=list[str])
     line: str = ""
     used: int = 0
-    """Columns of the line that are filled."""
+    """Width of the current line, in columns."""
     filled: bool = False
     """Whether the line has a word."""
     blanks: str = ""
@@ -95,7 +95,7 @@ class _Lines:
     link: str = ""
 
     def take_word(self, word: str) -> None:
-        """Add a word: to this line if it fits, else to a new one."""
+        """Append a word to the current line, or to a new line if it does not fit."""
         taken = width(_ESCAPE.sub("", word))
         if self.filled and self.used + len(self.blanks) + taken > self.columns:
             self._break()
@@ -110,7 +110,7 @@ class _Lines:
                 self.style = "" if sequence == _END_STYLE else self.style + sequence
 
     def end(self) -> list[str]:
-        """All lines."""
+        """All lines, including the current one."""
         return [*self.done, self.line + self.blanks]
 
     def _break(self) -> None:
@@ -121,11 +121,11 @@ class _Lines:
 
 
 def _words(text: str) -> list[str]:
-    """The parts of a word between which a line may break: it may around each wide character."""
+    """The parts of a word between which a line may break. Breaks are permitted around wide characters."""
     if text.isascii():
         return [text]
     parts: list[str] = []
-    begun, last = "", " "  # sequences that begin before the next letter; the letter before it
+    begun, last = "", " "  # escape sequences before the next letter, and the letter before it
     for piece in _PIECE.findall(text):
         if piece in {_END_STYLE, _END_LINK} and parts:
             parts[-1] += piece
@@ -141,7 +141,7 @@ def _words(text: str) -> list[str]:
 
 
 def _may_break(last: str, letter: str) -> bool:
-    """Whether a line may end between two letters of a word."""
+    """Whether a line may break between two adjacent letters."""
     if not (_is_wide(letter) or _is_wide(last)):
         return False
     return unicodedata.category(letter) not in _NOT_FIRST and unicodedata.category(last) not in _NOT_LAST

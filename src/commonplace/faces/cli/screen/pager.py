@@ -1,4 +1,4 @@
-"""Shows a long text in the user's pager, as Git does."""
+"""Shows a long text in the user's pager, with the same rules as Git."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 DEFAULTS = ("less", "more")
-"""Pagers that are looked for where `$PAGER` names none."""
+"""Pagers that are tried if `$PAGER` is not set."""
 OPTIONS = {"LESS": "FRX", "LV": "-c"}
-"""Settings of pagers, where the user has none: styles are shown, and the text stays after the end."""
+"""Default options of pagers, if the user has set none: show styles, and leave the text on the screen at exit."""
 FIRST_WITH_LINKS = 566
-"""The version of less from which on it passes links to the terminal."""
+"""First version of less that passes hyperlinks to the terminal."""
 
 
 def pager_command(environment: Mapping[str, str]) -> str:
@@ -31,7 +31,7 @@ def pager_command(environment: Mapping[str, str]) -> str:
 
 
 def shows_links(command: str) -> bool:
-    """Whether a pager passes links to the terminal: less does from version 566 on."""
+    """Whether a pager passes hyperlinks to the terminal. Only less since version 566 is known to do so."""
     words = shlex.split(command)
     if Path(words[0]).name != "less":
         return False
@@ -41,11 +41,11 @@ def shows_links(command: str) -> bool:
 
 
 def page(content: bytes, command: str, environment: Mapping[str, str]) -> bool:
-    """Show a text in a pager and wait until the user leaves it.
+    """Show a text in a pager and wait until the user exits it.
 
     Args:
         content: The text.
-        command: As `pager_command`; run by the shell, as Git does.
+        command: A command line from `pager_command`; run by the shell, as Git does.
         environment: Environment variables.
 
     Returns:
@@ -55,7 +55,7 @@ def page(content: bytes, command: str, environment: Mapping[str, str]) -> bool:
         process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, env={**OPTIONS, **environment})  # noqa: S603, S607 - the user's own command
     except OSError:
         return False
-    # Ctrl-C is for the pager: it ends a search in it, or the pager, and then this waits no longer.
+    # Ctrl-C is handled by the pager: it cancels a search or exits the pager. This process keeps waiting.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         process.communicate(content)

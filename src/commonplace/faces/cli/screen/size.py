@@ -1,4 +1,4 @@
-"""How large the terminal is."""
+"""Size of the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TextIO
 
 
 def screen_size(screen: TextIO, environment: Mapping[str, str]) -> tuple[int, int]:
-    """Columns and lines of a terminal; 0 where it does not say. `COLUMNS` and `LINES` override it."""
+    """Columns and lines of a terminal; 0 if unknown. `COLUMNS` and `LINES` override the detected values."""
     try:
         found = os.get_terminal_size(screen.fileno())
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""Routes for those who operate servers: probes, and announcements of Git hosts."""
+"""Routes for operators of servers: probes, and webhooks of Git hosts."""

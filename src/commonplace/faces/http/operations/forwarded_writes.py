@@ -1,6 +1,6 @@
-"""`/cluster/writes`: another server that writes to the same remote hands its writes over.
+"""`/cluster/writes`: accepts writes that another server of the same remote forwards.
 
-A call needs no key: its body is signed with the secret that the servers share.
+The route needs no key: the body is signed with the secret that the servers share.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from commonplace.services.services import Services
 
 
 class ForwardedWrites:
-    """The route.
+    """The route `/cluster/writes`.
 
     Args:
         services: Services with replicas that write.
-        secret: The secret that the servers share.
+        secret: The shared secret.
     """
 
     def __init__(self, services: Services, secret: str) -> None:

@@ -1,4 +1,4 @@
-"""Routes that take one POST without a key: the body is authenticated by whoever reads it."""
+"""Routes for a POST without a key, whose handler authenticates the body."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from commonplace.faces.responses import send_error
 
 
 async def post_body(path: str, scope: Scope, receive: Receive, send: Send) -> bytes | None:
-    """The body of a POST to a path; None if the request is another one, which is answered here.
+    """The body of a POST to `path`. Any other request gets an error response, and the result is None.
 
     Args:
-        path: The one path of the route.
-        scope: The request. The size of its body has been checked, and it arrives in one message.
-        receive: Its body.
-        send: Where the answer goes.
+        path: The only path of the route.
+        scope: The request. Its body has a checked size and arrives in one message.
+        receive: ASGI `receive` of the request.
+        send: ASGI `send` of the request.
     """
     if scope["path"] != path:
         await send_error(send, NotFoundError("There is nothing at this URL.", kind="url"))

@@ -1,4 +1,4 @@
-"""`/health/ready`: whether a server answers from its indexes, for balancers and probes; with a key, per collection."""
+"""`/health/ready` tells balancers and probes whether a server can answer; `/health/collections` gives details."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_READY = 503
 
 
 class Readiness:
-    """The state of the collections of a server.
+    """The readiness of a server's collections.
 
     Args:
         services: The services.
@@ -33,7 +33,7 @@ class Readiness:
         self._ending = True
 
     def parts(self) -> list[MountedApp]:
-        """The routes: one for probes, which have no key, and one that names the collections."""
+        """The routes: one for probes, without a key, and one with the state of each collection."""
         return [
             MountedApp("/health/ready", self._serve, RouteRules(small_body, lambda _: True), is_document=True),
             MountedApp("/health/collections", self._list, RouteRules(small_body, lambda _: False), is_document=True),
@@ -49,7 +49,7 @@ class Readiness:
     def _is_ready(self) -> bool:
         try:
             return all(map(is_ready, self._services.collections.members))
-        except KnowledgeError:  # a folder cannot be opened, which the start repeats
+        except KnowledgeError:  # a folder cannot be opened; the start-up retries it
             return False
 
     async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,7 +61,7 @@ class Readiness:
 
 
 def is_ready(collection: Collection) -> bool:
-    """Whether a collection can be searched now."""
+    """Whether the collection's index is ready for searches."""
     try:
         collection.index.wait_ready(0)
     except IndexingError:

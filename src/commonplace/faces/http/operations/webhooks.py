@@ -1,7 +1,7 @@
-"""`/hooks/git`: a Git host says that a repository changed, and the replicas that follow it read their remote at once.
+"""`/hooks/git`: webhook for Git hosts. A push event makes the affected replicas read their remote at once.
 
-A call needs no key. Instead its body must be signed with the secret of the settings, as GitHub, Gitea, Forgejo and
-Bitbucket do, or name the secret, as GitLab does. Nothing but URLs is read from the body, and they only choose replicas.
+The route needs no key. Instead, the body must be signed with the secret in the settings (GitHub, Gitea, Forgejo,
+Bitbucket), or a header must contain the secret (GitLab). Only URLs are read from the body; they select the replicas.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from commonplace.services.services import Services
 
 PATH = "/hooks/git"
 MAX_BODY = 4_000_000
-"""Bytes of the body. A larger announcement is refused; the remote is read at the next interval."""
+"""Maximum size of the body in bytes. A larger event is refused; the replica reads its remote at the next interval."""
 URL_KEYS = (
     "clone_url",
     "ssh_url",
@@ -36,17 +36,17 @@ URL_KEYS = (
     "path_with_namespace",
     "web_url",
 )
-"""Keys of a repository in the announcements of Git hosts that hold one of its URLs, or the path in it."""
+"""Keys of a repository object that contain one of its URLs or its path, for all supported Git hosts."""
 MAX_URL = 2_000
-"""Maximum length in characters of a URL."""
+"""Maximum characters of a URL."""
 SIGNATURES = ("x-hub-signature-256", "x-gitea-signature", "x-forgejo-signature", "x-hub-signature")
-"""Headers with the HMAC-SHA256 of the body in hexadecimal digits, some with `sha256=` in front."""
+"""Headers with the HMAC-SHA256 of the body in hexadecimal digits, some with the prefix `sha256=`."""
 SECRET_HEADER = "x-gitlab-token"  # noqa: S105 - a header's name
-"""Header with the secret itself."""
+"""Header with the secret in plain text (GitLab)."""
 
 
 class GitWebhook:
-    """The route.
+    """The route `/hooks/git`.
 
     Args:
         services: Services with replicas.
@@ -84,7 +84,7 @@ class GitWebhook:
 
 
 def _urls(body: bytes) -> Iterator[str]:
-    """The URLs of the repository in an announcement; none if it has another form."""
+    """The URLs of the repository in an event; none if the event has an unknown form."""
     try:
         told: object = json.loads(body)
     except (ValueError, RecursionError):

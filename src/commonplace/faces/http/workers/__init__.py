@@ -1,1 +1,1 @@
-"""Several processes behind one port: the supervisor that starts them, and what they share."""
+"""Several processes behind one port: the supervisor that starts them, and their shared state."""

@@ -1,6 +1,6 @@
-"""State that workers share: one row for each in a mapped file, written only by that worker.
+"""State shared by the workers: a memory-mapped file with one row per worker, written only by that worker.
 
-Each number is eight bytes at a multiple of eight, so that it is read whole.
+Each number has eight bytes at a multiple of eight, so that it is read atomically.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from commonplace.domain.errors import ConfigError
 
 MAX_WORKERS = 64
 _NUMBERS = struct.Struct("=QQQQ")
-"""A worker's number (0: there is none), its connections, and the updates of indexes that it has begun and ended."""
+"""A row: the worker's number (0 if unused), its connections, and the counts of index updates begun and ended."""
 _NUMBER = struct.Struct("=Q")
 _CONNECTIONS, _BEGUN, _ENDED = 8, 16, 24
 POLL_SECONDS = 0.002
-"""Interval in seconds at which an update of another worker is looked for."""
+"""Interval in seconds between two checks of other workers' updates."""
 BOARD_BYTES = MAX_WORKERS * _NUMBERS.size
 
 
@@ -28,7 +28,7 @@ class Board:
     Args:
         descriptor: An open file of at least `BOARD_BYTES` bytes.
         count: Number of rows that may be in use.
-        row: The row of this worker, from 0; None for the supervisor, which has none.
+        row: Index of this worker's row; None for the supervisor, which has no row.
 
     Raises:
         ConfigError: the file cannot be mapped.
@@ -46,38 +46,38 @@ class Board:
         self._ended = 0
 
     def enter(self, row: int, number: int) -> None:
-        """Give a row to a worker; 0 for none any more."""
+        """Assign a row to a worker, or clear it with number 0."""
         self._map[row * _NUMBERS.size : (row + 1) * _NUMBERS.size] = _NUMBERS.pack(number, 0, 0, 0)
 
     def connections(self, number: int) -> None:
-        """Tell how many connections this worker has."""
+        """Set this worker's number of connections."""
         self._write(_CONNECTIONS, number)
 
     def least_connections(self) -> int | None:
-        """The connections of the other worker that has the fewest; None without another one."""
+        """The smallest number of connections among the other workers; None if there is no other worker."""
         return min((connections for _, (_, connections, _, _) in self._rows()), default=None)
 
     def begin(self) -> None:
-        """Tell that an update of an index begins."""
+        """Count the begin of an index update."""
         with self._lock:
             self._begun += 1
             self._write(_BEGUN, self._begun)
 
     def end(self) -> None:
-        """Tell that an update has ended."""
+        """Count the end of an index update."""
         with self._lock:
             self._ended += 1
             self._write(_ENDED, self._ended)
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds for the updates that other workers have begun. Returns whether they ended."""
+        """Wait at most `timeout` seconds for updates that other workers have begun. Returns whether all have ended."""
         waiting = {(row, number): begun for row, (number, _, begun, ended) in self._rows() if ended < begun}
         if not waiting:
             return True
         until = time.monotonic() + timeout
         while time.monotonic() < until:
             now = {(row, number): ended for row, (number, _, _, ended) in self._rows()}
-            # A worker that is gone will not end its update: its row has another number.
+            # An ended worker cannot finish its update. Its row is empty or has another number, so it is ignored.
             if all(now.get(one, begun) >= begun for one, begun in waiting.items()):
                 return True
             time.sleep(POLL_SECONDS)
@@ -92,6 +92,6 @@ class Board:
             _NUMBER.pack_into(self._map, self._row * _NUMBERS.size + place, number)
 
     def _rows(self) -> list[tuple[int, tuple[int, int, int, int]]]:
-        """The other workers' rows."""
+        """The rows of the other workers, with their indexes."""
         rows = enumerate(_NUMBERS.iter_unpack(self._map[: self._count * _NUMBERS.size]))
         return [(row, numbers) for row, numbers in rows if numbers[0] and row != self._row]

@@ -1,6 +1,6 @@
-"""The buckets of calls that several processes share: rows in a mapped file, found by a digest of the caller.
+"""Rate limit buckets shared by several processes: rows of a memory-mapped file, found by a digest of the caller.
 
-A row is changed under a lock of its group, which the kernel releases when its holder dies.
+Each group of rows has a file lock, which the kernel releases when its holder exits.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from threading import Lock
 from commonplace.faces.access.rate_limits import Bucket, Change
 
 _ROW = struct.Struct("=16sdd")
-"""Digest of the caller, calls left, and the time in seconds of that."""
+"""A row: digest of the caller, remaining calls, and the time of the last change in seconds."""
 _EMPTY = bytes(16)
 GROUPS = 1024
 ROWS = 16
-"""Callers of a group; the one that has been away longest is forgotten."""
+"""Number of callers in a group. In a full group, the least recently used row is replaced."""
 _GROUP_BYTES = ROWS * _ROW.size
 BUCKETS_BYTES = GROUPS * _GROUP_BYTES
 
@@ -31,7 +31,7 @@ class SharedBuckets:
 
     Args:
         descriptor: An open file.
-        offset: Where the buckets begin in it, a multiple of the page size. They take `BUCKETS_BYTES` bytes.
+        offset: Start of the buckets in the file, a multiple of the page size. Their size is `BUCKETS_BYTES`.
     """
 
     def __init__(self, descriptor: int, offset: int) -> None:
@@ -41,7 +41,7 @@ class SharedBuckets:
         self._lock = Lock()
 
     def change(self, caller: str, change: Change) -> None:
-        """Replace the bucket of a caller by what `change` makes of it."""
+        """Replace a caller's bucket by the result of `change`, atomically."""
         digest = blake2b(caller.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         group = int.from_bytes(digest[:4], "big") % GROUPS
         with self._lock, self._locked(group):
@@ -58,7 +58,7 @@ class SharedBuckets:
 
     @contextmanager
     def _locked(self, group: int) -> Generator[None]:
-        # One byte of the file stands for its group; the lock excludes other processes, not threads.
+        # The lock of a group is one byte of the file. It excludes other processes, but not threads.
         fcntl.lockf(self._file, fcntl.LOCK_EX, 1, self._offset + group)
         try:
             yield

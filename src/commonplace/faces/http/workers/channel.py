@@ -1,4 +1,4 @@
-"""The channel between the supervisor and one worker: short frames both ways, some with an open file."""
+"""The channel between the supervisor and a worker: short frames in both directions, some with an open file."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from typing import Self
 
 _HEAD = struct.Struct("!BQI")
 _KIND, _WITH_FILE, _LONG = 0x0F, 0x10, 0x20
-"""Bits of a frame's first byte: what it says, an open file comes with it, its content is in a file."""
+"""Bits of a frame's first byte: its kind, whether an open file is attached, whether the content is in a file."""
 _PIECE = 256 * 1024
 _MAX_FILES = 16
-"""Open files that are taken at once."""
+"""Maximum number of open files per receive call."""
 MAX_INLINE = 16 * 1024
-"""Bytes that travel in a frame itself; more of them are in a file that travels with it."""
+"""Maximum size in bytes of content inside a frame. Larger content is sent as an attached file."""
 
 
 class Kind(IntEnum):
     """Kinds of frames."""
 
     SERVING = 1
-    """From a worker: it accepts connections."""
+    """Worker to supervisor: the worker accepts connections."""
     INDEXED = 2
-    """From a worker: its first comparison of all files has ended."""
+    """Worker to supervisor: the first sync has ended."""
     PING = 3
-    """From the supervisor: answer."""
+    """Supervisor to worker: request for a PONG."""
     PONG = 4
-    """From a worker: its event loop runs."""
+    """Worker to supervisor: the event loop runs."""
     CONNECTION = 5
-    """A connection with the bytes that were read of its request; from a worker, `number` is the worker to take it."""
+    """Either direction: a connection with the bytes already read. From a worker, `number` is the target worker."""
     END = 6
-    """From the supervisor: end in good order."""
+    """Supervisor to worker: shut down gracefully."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One message."""
+    """One message of the channel."""
 
     kind: Kind
     number: int = 0
@@ -50,10 +50,10 @@ class Frame:
 
 
 class Channel:
-    """One end of a channel. Never blocks: what cannot be sent waits, with its files open, until `flush`.
+    """One end of a channel. Never blocks: unsent frames are queued, with their files open, until `flush`.
 
     Args:
-        end: A connected Unix stream socket, closed with the channel.
+        end: A connected Unix stream socket; closed with the channel.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -65,23 +65,23 @@ class Channel:
 
     @classmethod
     def inherited(cls, descriptor: int) -> Self:
-        """The end whose open file this process was started with."""
+        """The channel end on a descriptor that this process has inherited."""
         return cls(socket.socket(fileno=descriptor))
 
     def fileno(self) -> int:
-        """For selectors."""
+        """The descriptor of the socket, for selectors."""
         return self._socket.fileno()
 
     @property
     def waits(self) -> bool:
-        """Whether something is still to be sent."""
+        """Whether unsent frames are queued."""
         return bool(self._waiting)
 
     def send(self, frame: Frame) -> None:
-        """Send a frame, now or later. Its open file may be closed afterwards.
+        """Queue a frame and send as much as possible. The caller may close the frame's open file afterwards.
 
         Raises:
-            OSError: the other end is closed, or there are no more files.
+            OSError: the other end is closed, or no file descriptor is available.
         """
         kind, content, files = int(frame.kind), frame.content, list[int]()
         if frame.descriptor is not None:
@@ -95,7 +95,7 @@ class Channel:
         self.flush()
 
     def flush(self) -> None:
-        """Send what can be sent without waiting.
+        """Send queued frames until the socket would block.
 
         Raises:
             OSError: the other end is closed.
@@ -112,7 +112,7 @@ class Channel:
                 self._waiting.appendleft((data[sent:], []))
 
     def receive(self) -> list[Frame]:
-        """The frames that have come; call it when there is something to read.
+        """The complete frames received so far. Call this when the socket is readable.
 
         Raises:
             EOFError: the other end is closed.
@@ -132,7 +132,7 @@ class Channel:
         return self._frames()
 
     def close(self) -> None:
-        """Close this end and every file that was to be sent or taken."""
+        """Close the socket, the files of queued frames, and received files that were not delivered."""
         self._socket.close()
         for _, files in self._waiting:
             _close(files)
@@ -148,7 +148,7 @@ class Channel:
                 break
             content = bytes(self._received[_HEAD.size : _HEAD.size + size])
             del self._received[: _HEAD.size + size]
-            # A frame comes after its files, in order, because they were sent with its first byte.
+            # Files are sent with a frame's first byte, so they arrive before the frame is complete, in order.
             descriptor = self._files.popleft() if kind & _WITH_FILE else None
             if kind & _LONG:
                 content = _from_file(self._files.popleft())
@@ -157,7 +157,7 @@ class Channel:
 
 
 def channel_pair() -> tuple[Channel, socket.socket]:
-    """A channel, and the other end of it for a process to inherit."""
+    """A channel, and the socket of its other end for a child process."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     return Channel(ours), theirs
 

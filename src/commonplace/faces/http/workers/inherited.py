@@ -1,4 +1,4 @@
-"""Start parameters of a worker: open files and numbers, in one environment variable."""
+"""Start parameters of a worker: descriptors and numbers, passed in one environment variable."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from commonplace.faces.http.workers.buckets import BUCKETS_BYTES, SharedBuckets
 from commonplace.faces.http.workers.channel import Channel
 
 GROW_SECONDS = 60.0
-"""Seconds for which the other workers wait until the first one has compared all files with the index."""
+"""Timeout in seconds after which the other workers start even if the first worker's sync has not ended."""
 _BUCKETS_AT = max(mmap.ALLOCATIONGRANULARITY, BOARD_BYTES)
 _SECRET_AT = _BUCKETS_AT + BUCKETS_BYTES
 SHARED_BYTES = _SECRET_AT + SECRET_BYTES
-"""Size of the file that all workers share: board, buckets, secret."""
+"""Size in bytes of the file shared by all workers: board, buckets and secret."""
 
 
 @dataclass(frozen=True, eq=False)
 class Inherited:
-    """The open files of a worker and its numbers."""
+    """The inherited descriptors and numbers of a worker."""
 
     number: int
-    """Number of this worker; the supervisor never uses it again."""
+    """Number of this worker; never reused by the supervisor."""
     row: int
-    """Its row of the board."""
+    """Index of the worker's row on the board."""
     count: int
-    """Number of rows: of workers at a time."""
+    """Number of rows on the board: the maximum number of concurrent workers."""
     listener_file: int
     channel_file: int
     shared_file: int
 
     def in_environment(self) -> dict[str, str]:
-        """The variable for the process to be started."""
+        """The environment variable for the child process."""
         numbers = (self.number, self.row, self.count, self.listener_file, self.channel_file, self.shared_file)
         return {WORKER_VARIABLE: " ".join(map(str, numbers))}
 
     @property
     def files(self) -> tuple[int, ...]:
-        """The files to be inherited."""
+        """The descriptors to be inherited."""
         return self.listener_file, self.channel_file, self.shared_file
 
     @cached_property
@@ -64,7 +64,7 @@ class Inherited:
 
     @cached_property
     def buckets(self) -> SharedBuckets:
-        """The callers' buckets."""
+        """The rate limit buckets of the callers."""
         return SharedBuckets(self.shared_file, _BUCKETS_AT)
 
     @cached_property
@@ -74,7 +74,7 @@ class Inherited:
 
 
 def write_secret(shared_file: int, value: bytes) -> None:
-    """Store the secret of all workers."""
+    """Store the secret that all workers share."""
     os.pwrite(shared_file, value, _SECRET_AT)
 
 
@@ -85,5 +85,5 @@ def inherited(environment: MutableMapping[str, str]) -> Inherited | None:
         return None
     found = Inherited(*map(int, given.split()))
     for file in found.files:
-        os.set_inheritable(file, False)  # not for Git and other commands that this process starts
+        os.set_inheritable(file, False)  # Git and other child processes must not inherit it
     return found

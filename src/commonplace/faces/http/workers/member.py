@@ -1,4 +1,4 @@
-"""One worker among others: connections in fair shares, sessions of other workers passed on, questions answered."""
+"""A worker's part of the cooperation: accepts a fair share of connections, passes on sessions, answers pings."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from commonplace.faces.http.workers.inherited import Inherited
 log = logging.getLogger(__name__)
 
 MORE_CONNECTIONS = 1
-"""Connections that a worker may have more than another before it leaves new ones to that."""
+"""Connections that a worker may have in excess of another before it leaves new ones to that worker."""
 YIELD_SECONDS = 0.002
-"""Seconds for which it leaves them; then it looks again."""
+"""Seconds for which a worker stops accepting before it checks again."""
 MAX_YIELDS = 10
-"""How often it does so in a row: the other worker may be busy or hang."""
+"""Maximum number of consecutive pauses. The other worker may be busy or unresponsive."""
 
 
 class AdoptingProtocol(Protocol):
-    """A protocol of connections that can go on with what another process has read."""
+    """A connection protocol that can continue with bytes that another process has read."""
 
     first_bytes: bytes
-    """Bytes that were read before this process got the connection; b"" for a connection of its own."""
+    """Bytes that were read before this process got the connection; b"" for a new connection."""
 
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """The worker's side, on its event loop.
+    """One worker's cooperation with the others, on its event loop.
 
     Args:
-        given: What it was started with.
-        connections: Gives the number of open connections.
-        make: Makes the protocol of a connection.
-        end: Called when the server is to end.
+        given: The worker's start parameters.
+        connections: Returns the number of open connections.
+        make: Creates the protocol of a connection.
+        end: Called to shut down the server.
     """
 
     given: Inherited
@@ -50,7 +50,7 @@ class Member:
     _tasks: set[asyncio.Task[object]] = field(default_factory=set[asyncio.Task[object]])
 
     def start(self) -> None:
-        """Accept connections and answer the supervisor from now on."""
+        """Start to accept connections and to answer the supervisor."""
         self._loop = asyncio.get_running_loop()
         self.given.listener.setblocking(False)
         self._accepting = True
@@ -59,20 +59,20 @@ class Member:
         self.tell(Kind.SERVING)
 
     def stop_accepting(self) -> None:
-        """Leave new connections to others."""
+        """Stop accepting connections."""
         self._accepting = False
         self._loop.remove_reader(self.given.listener)
 
     def tell(self, kind: Kind) -> None:
-        """Tell the supervisor something. On the event loop only."""
+        """Send the supervisor a frame without content. Must be called on the event loop."""
         self._send(Frame(kind))
 
     def pass_on(self, descriptor: int, number: int, read: bytes) -> bool:
-        """Pass a connection to another worker, through the supervisor; returns whether that is possible."""
+        """Pass a connection to another worker, through the supervisor. Returns whether the frame could be sent."""
         return self._send(Frame(Kind.CONNECTION, number, read, descriptor))
 
     def count(self) -> None:
-        """Tell the others how many connections there are."""
+        """Publish this worker's number of connections on the board."""
         self.given.board.connections(self.connections())
 
     def _send(self, frame: Frame) -> bool:
@@ -92,7 +92,7 @@ class Member:
             channel.flush()
         except OSError:
             self._loop.remove_writer(channel)
-            return  # its end is read
+            return  # the reader sees the end of the channel
         if not channel.waits:
             self._loop.remove_writer(channel)
 
@@ -125,7 +125,7 @@ class Member:
             connection, _ = self.given.listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
             return
-        except OSError as error:  # no more files, most likely
+        except OSError as error:  # most likely out of file descriptors
             self._loop.call_exception_handler({"message": "socket.accept() out of system resource", "exception": error})
             self._loop.remove_reader(self.given.listener)
             self._loop.call_later(1.0, self._accept_again)
@@ -142,7 +142,7 @@ class Member:
         def made() -> asyncio.Protocol:
             protocol = self.make()
             if read:
-                setattr(protocol, "first_bytes", read)  # noqa: B010 - of `AdoptingProtocol`
+                setattr(protocol, "first_bytes", read)  # noqa: B010 - see `AdoptingProtocol`
             return protocol
 
         task = self._loop.create_task(self._served(connection, made))
@@ -152,5 +152,5 @@ class Member:
     async def _served(self, connection: socket.socket, made: Callable[[], asyncio.Protocol]) -> None:
         try:
             await self._loop.connect_accepted_socket(made, connection)
-        except OSError:  # it is gone already
+        except OSError:  # the connection is closed already
             connection.close()

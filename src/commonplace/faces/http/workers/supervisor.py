@@ -1,4 +1,4 @@
-"""The supervisor: holds the port, starts the workers, replaces those that end or hang, and passes connections on."""
+"""The supervisor: owns the port, starts workers, replaces those that end or hang, and forwards connections."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from commonplace.faces.http.workers.inherited import GROW_SECONDS, SHARED_BYTES,
 log = logging.getLogger(__name__)
 
 PAUSES = (0.0, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before a worker is replaced, by the number of ends in a row; the last one repeats."""
+"""Delay in seconds before a worker is replaced, by the number of consecutive failures; the last value repeats."""
 SETTLED_SECONDS = 60.0
-"""Seconds after which an end is the first in a row again."""
+"""Minimum run time in seconds of a worker after which its end counts as the first failure again."""
 PING_SECONDS = 5.0
-"""Interval of the questions whether a worker's event loop runs."""
+"""Interval in seconds between two probes of a worker's event loop."""
 HUNG_SECONDS = 30.0
-"""Seconds without an answer after which a worker is killed."""
+"""Timeout in seconds of a probe, after which the worker is killed."""
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _WAKE_BYTES = 64
 
 
 @dataclass(slots=True, eq=False)
 class _Running:
-    """A worker that was started."""
+    """A running worker."""
 
     number: int
     row: int
@@ -48,23 +48,23 @@ class _Running:
     channel: Channel
     started: float = field(default_factory=time.monotonic)
     looked: float = field(default_factory=time.monotonic)
-    """When it was last found to run."""
+    """Time of the last successful probe."""
     serving: bool = False
     asked: float = 0.0
-    """When it was asked whether it runs, or left the channel; 0 if nothing is due."""
+    """Time of the pending probe, or of the end of the channel; 0 if nothing is pending."""
     left: bool = False
-    """Whether its channel is closed."""
+    """Whether the channel is closed."""
 
 
 @dataclass(slots=True)
 class _Place:
-    """A row of the board, with the worker in it."""
+    """A row of the board and its restart state."""
 
     row: int
     ends: int = 0
-    """Ends in a row."""
+    """Number of consecutive failures."""
     due: float | None = None
-    """When its worker is to be started; None while one runs, or while the first one is awaited."""
+    """Time at which to start a worker; None while one runs, and before the first worker has started."""
 
 
 class Supervisor:
@@ -73,7 +73,7 @@ class Supervisor:
     Args:
         command: The command line of a worker.
         count: Number of workers, 1 to `MAX_WORKERS`.
-        listener: The socket on which they listen, closed in the end.
+        listener: The socket on which they listen; closed at the end.
 
     Raises:
         ConfigError: there are too many workers.
@@ -90,7 +90,7 @@ class Supervisor:
         self._next = 0
         self._signals = 0
         self._told = 0
-        """Number of signals that the workers were told of."""
+        """Number of signals that were forwarded to the workers."""
         self._served = False
         self._code: int | None = None
         self._stack = ExitStack()
@@ -107,7 +107,7 @@ class Supervisor:
         return self._code
 
     def _prepare(self) -> None:
-        shared = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack is one
+        shared = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
         shared.truncate(SHARED_BYTES)
         self._shared = shared.fileno()
         write_secret(self._shared, secrets.token_bytes(SECRET_BYTES))
@@ -169,7 +169,10 @@ class Supervisor:
                 os.close(frame.descriptor)
 
     def _pass_on(self, giver: _Running, frame: Frame) -> None:
-        """Pass a connection to the worker that holds its session; back if there is none, to be told so."""
+        """Forward a connection to the worker that owns its session.
+
+        If that worker is gone, return it to the sender, which responds with an error.
+        """
         holder = self._running.get(frame.number)
         others = [one for one in self._running.values() if one.serving and one is not giver]
         takers = [giver, *others] if holder is None or holder.left else [holder, giver, *others]
@@ -197,7 +200,7 @@ class Supervisor:
             worker.channel.close()
 
     def _care(self) -> None:
-        """Do the work that is due: forward a signal to workers, probe them, kill, replace and start them."""
+        """Do the work that is due: forward signals, probe workers, kill hung ones, replace ended ones."""
         now = time.monotonic()
         if self._signals > self._told:
             self._told = self._signals
@@ -257,12 +260,12 @@ class Supervisor:
                     stdin=subprocess.DEVNULL,
                     pass_fds=given.files,
                     env=self._environment(given),
-                    process_group=0,  # a terminal's signals go to the supervisor alone, which tells the workers once
+                    process_group=0,  # the supervisor alone gets a terminal's signals and forwards each once
                 )
             except OSError as error:
                 channel.close()
                 self._board.enter(place.row, 0)
-                log.error("a worker cannot be started: %s", error.strerror)  # noqa: TRY400 - the reason is all
+                log.error("a worker cannot be started: %s", error.strerror)  # noqa: TRY400 - the reason suffices
                 place.ends += 1
                 place.due = time.monotonic() + PAUSES[-1]
                 return
@@ -273,7 +276,7 @@ class Supervisor:
             self._grow(GROW_SECONDS)
 
     def _grow(self, seconds: float) -> None:
-        """Start the workers that have waited for the first one, after some seconds at the latest."""
+        """Start the workers that wait for the first one, after at most this many seconds."""
         due = time.monotonic() + seconds
         used = {worker.row for worker in self._running.values()}
         for place in self._places:
@@ -284,7 +287,7 @@ class Supervisor:
         return {**os.environ, **given.in_environment(), METRICS_VARIABLE: str(self._metrics)}
 
     def _kill_all(self) -> None:
-        """End what still runs after an error of the supervisor itself."""
+        """Kill the remaining workers after an error of the supervisor."""
         for worker in self._running.values():
             worker.process.kill()
             worker.process.wait()
@@ -299,7 +302,7 @@ def supervise(arguments: Sequence[str], count: int, listener: socket.socket) -> 
         count: Number of workers.
         listener: The socket on which they listen.
     """
-    # -P: what lies in the working directory is no module of the workers.
+    # -P: workers must not import modules from the working directory.
     command = [sys.executable, "-P", "-m", "commonplace", *arguments]
     return Supervisor(command, count, listener).run()
 

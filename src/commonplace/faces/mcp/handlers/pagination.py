@@ -1,4 +1,4 @@
-"""Pages of lists, whose cursors are opaque, and errors of the protocol: shared by all that is offered."""
+"""Pagination with opaque cursors, and the conversion of errors to protocol errors; shared by all handlers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from commonplace.faces.mcp.sdk import Context
 from commonplace.faces.mcp.toolset import Call
 
 PAGE_SIZE = 100
-"""Resources on one page of a list, and completions in one answer."""
+"""Maximum number of resources on one page of a list, and of completions in one answer."""
 
 MAX_OFFSET = 10**9
-"""No cursor of ours is for a place further down a list."""
+"""Upper limit of the offset in a cursor."""
 
 T = TypeVar("T")
 
 
 async def protocol(runner: Runner, context: Context, verb: str, function: Callable[[Call], T]) -> T:
-    """Run a function whose errors are errors of the protocol."""
+    """Run a function and convert its errors to protocol errors."""
     try:
         return await runner.run(context, verb, function)
     except UnableError as error:
@@ -38,15 +38,15 @@ async def protocol(runner: Runner, context: Context, verb: str, function: Callab
 
 
 def cursor_of(offset: int) -> str:
-    """A cursor for a position in a list."""
+    """An opaque cursor for an offset in a list."""
     return base64.urlsafe_b64encode(f"offset:{offset}".encode()).decode()
 
 
 def offset_of(cursor: str | None) -> int:
-    """The place that a cursor stands for, 0 without one.
+    """The offset in a cursor; 0 without a cursor.
 
     Raises:
-        MCPError: it is none.
+        MCPError: the cursor is not valid.
     """
     if cursor is None:
         return 0

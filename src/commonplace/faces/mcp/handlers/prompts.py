@@ -17,7 +17,7 @@ from commonplace.faces.mcp.tools import content_block
 from commonplace.faces.mcp.toolset import Completer, Prompt, PromptMessage
 
 MAX_SHOWN = 200
-"""Characters of unknown arguments that an error names."""
+"""Maximum characters of the unknown arguments that an error names."""
 Rendered = types.GetPromptResult | types.InputRequiredResult
 
 
@@ -29,13 +29,13 @@ class PromptHandlers:
         self._runner = runner
 
     async def list(self, _: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        """All of them."""
+        """All prompts, on one page."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of prompts has one page.")
         return types.ListPromptsResult(prompts=[_wire_prompt(prompt) for prompt in self._prompts.values()])
 
     async def get(self, context: Context, params: types.GetPromptRequestParams) -> Rendered:
-        """Its messages, or what it needs to know first."""
+        """The messages of a prompt, or the input that it needs from the client first."""
         prompt = self._prompts.get(params.name)
         if prompt is None:
             raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown prompt: {params.name}")
@@ -50,7 +50,7 @@ class PromptHandlers:
         return types.GetPromptResult(description=prompt.description, messages=messages)
 
     def completer(self, name: str, argument: str) -> Completer | None:
-        """Completes an argument of a prompt."""
+        """The completer for an argument of a prompt; None if the argument has none."""
         prompt = self._prompts.get(name)
         found = [one for one in prompt.arguments if one.name == argument] if prompt else []
         return found[0].complete if found else None
@@ -65,7 +65,7 @@ class CompletionHandlers:
         self._runner = runner
 
     async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """At most a page of values, how many there are, and whether that is all."""
+        """One page of completions, their total number, and whether there are more."""
         completer = self._completer(params)
         if completer is None:
             return types.CompleteResult(completion=types.Completion(values=[], total=0, has_more=False))

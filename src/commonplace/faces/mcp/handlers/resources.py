@@ -15,7 +15,7 @@ from commonplace.faces.mcp.sdk import Context
 from commonplace.faces.mcp.toolset import Call, Completer, Resource, ResourceContents, Resources
 
 RESOURCE_NOT_FOUND = -32002
-"""For an unknown resource in the older era; the newer says -32602."""
+"""JSON-RPC error code for an unknown resource in the older era; the newer era uses -32602."""
 
 
 class ResourceHandlers:
@@ -26,7 +26,7 @@ class ResourceHandlers:
         self._runner = runner
 
     async def list(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        """A page of them; the cursor of the next one is opaque."""
+        """One page of the resources."""
         offset = offset_of(params.cursor if params else None)
         page, more = await protocol(
             self._runner, context, "resources/list", lambda call: self._resources.list(call, offset, PAGE_SIZE)
@@ -37,7 +37,7 @@ class ResourceHandlers:
     async def templates(
         self, _: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        """All families of resources."""
+        """All resource templates, on one page."""
         if params and params.cursor is not None:
             raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of templates has one page.")
         shown = [
@@ -68,13 +68,13 @@ class ResourceHandlers:
             return None
 
     def completer(self, uri_template: str, argument: str) -> Completer | None:
-        """Completes a variable of a template."""
+        """The completer for a variable of a template; None if the variable has none."""
         found = [one for one in self._resources.templates if one.uri_template == uri_template]
         return found[0].complete.get(argument) if found else None
 
 
 def wire(one: Resource) -> types.Resource:
-    """A resource as lists show it."""
+    """A resource in the form used by lists."""
     return types.Resource(
         uri=one.uri,
         name=one.name,

@@ -58,7 +58,7 @@ class SkillHandlers:
     skills: Skills
 
     async def list(self, context: Context, params: types.PaginatedRequestParams) -> SkillResult:
-        """A page of the skills, each with its whole manifest."""
+        """One page of the skills, each with its whole manifest."""
         offset = offset_of(params.cursor)
         shown = await protocol(self.runner, context, "skills/list", partial(self._page, offset))
         more = {"nextCursor": cursor_of(offset + PAGE_SIZE)} if len(shown) > PAGE_SIZE else {}
@@ -78,7 +78,7 @@ class SkillHandlers:
         return {"resources": shown, **more}
 
     def read(self, call: Call, uri: str) -> ResourceContents:
-        """A file of a skill, byte for byte.
+        """The content of a file of a skill: text if its media type is text and its bytes are UTF-8, else bytes.
 
         Raises:
             NotFoundError: there is no such skill, or it has no such file.
@@ -98,7 +98,7 @@ class SkillHandlers:
             return ResourceContents(raw, kind)
 
     def source_of(self, call: Call, uri: str) -> ResourceSource | None:
-        """The document that a skill's file is; None if it is not a document."""
+        """The document behind a skill's file; None if the URI names no file of a skill."""
         try:
             skill, rest = self._skill(call, uri)
         except (NotFoundError, InvalidInputError):
@@ -129,11 +129,11 @@ class SkillHandlers:
         return answer
 
     def _skill(self, call: Call, uri: str) -> tuple[Skill, str]:
-        """The innermost skill that a URI lies in, and the path within it, "" for its own folder.
+        """The innermost skill that contains a URI, and the path within the skill; "" for the skill's own folder.
 
         Raises:
-            NotFoundError: there is none.
-            InvalidInputError: the folder with the `SKILL.md` is not a skill.
+            NotFoundError: no skill contains the URI.
+            InvalidInputError: the folder with the `SKILL.md` is not a valid skill.
         """
         parts = (
             [unquote(part) for part in uri.removeprefix(SKILL_SCHEME).split("/")]
@@ -146,7 +146,7 @@ class SkillHandlers:
         collection = call.services.collections.get(parts[0])
         path = "/".join(parts[1:])
         folders = [one for one in self.skills.folders(collection) if not one or f"{path}/".startswith(f"{one}/")]
-        # What lies in a folder that only looks like a skill belongs to the skill round it.
+        # Files in a folder with an invalid `SKILL.md` belong to the enclosing skill.
         for folder in sorted(folders, key=len, reverse=True):
             try:
                 return self.skills.get(collection, folder), path.removeprefix(folder).removeprefix("/")
@@ -213,5 +213,5 @@ def _is_text(mime_type: str) -> bool:
 
 
 def _caching(context: Context) -> SkillResult:
-    """What the newer era wants to know of a list: for how long it holds, and for whom."""
+    """Caching fields that the newer era requires in lists: time to live and scope."""
     return {"ttlMs": 0, "cacheScope": "private"} if is_modern(context) else {}

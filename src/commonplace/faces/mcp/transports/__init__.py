@@ -1,1 +1,1 @@
-"""How messages reach a server and answers leave it: standard input and output, and HTTP."""
+"""Transports of MCP messages: standard input and output, and HTTP."""

@@ -1,4 +1,4 @@
-"""Wrappers around the SDK's HTTP transports: messages are checked first, refusals of the SDK become our JSON."""
+"""Wrappers around the SDK's HTTP transports: they check messages first and convert the SDK's errors to JSON."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject |
 
     Args:
         scope: The request.
-        receive: Of the request, whose body the guard has taken in whole.
+        receive: ASGI `receive` of the request; the guard has already read the whole body.
 
     Returns:
-        What receives the request for the SDK, and the JSON-RPC error that answers it instead, if one does.
+        A `receive` that replays the request for the SDK, and a JSON-RPC error to send instead, or None.
     """
     first = await receive()
     given = False
 
     async def again() -> Message:
-        """The bytes received before, then the rest."""
+        """Replay the message that was read before, then pass on the rest."""
         nonlocal given
         if given:
             return await receive()
@@ -47,11 +47,11 @@ async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject |
 
 
 def in_json(send: Send) -> Send:
-    """A `send` that turns HTTP refusals of the SDK, and those that are not JSON, into this server's JSON."""
+    """A `send` that replaces the SDK's HTTP errors, and errors that are not JSON, by this server's JSON errors."""
     replaced = False
 
     async def sent(message: Message) -> None:
-        """Send a message, or our refusal in the place of the SDK's."""
+        """Send a message, or this server's error instead of the SDK's."""
         nonlocal replaced
         if message["type"] == "http.response.start":
             status, headers = int(message["status"]), Headers(raw=message.get("headers", []))
@@ -68,7 +68,7 @@ def in_json(send: Send) -> Send:
 
 
 def _is_newer(scope: Scope) -> bool:
-    """Whether the SDK serves a request as of the newer era, in which arguments that are no text are a tool's error."""
+    """Whether the SDK serves a request as of the newer era, in which invalid Unicode in arguments is a tool error."""
     version = Headers(scope=scope).get("mcp-protocol-version")
     return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
 

@@ -1,4 +1,4 @@
-"""MCP over HTTP: the streamable transport of both eras at `/mcp` and `/mcp/<toolset>`, and the older SSE beside it."""
+"""MCP over HTTP: the streamable transport of both eras at `/mcp` and `/mcp/<toolset>`, and the older SSE transport."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from commonplace.faces.responses import send_error, send_json
 from commonplace.settings import Tier
 
 MAX_BODY = 16 * 1024 * 1024
-"""Bytes of a message: an attachment of 10 MB as base64, and some."""
+"""Maximum size of a message in bytes: enough for an attachment of 10 MB in base64."""
 MAX_SESSIONS = 1000
 IDLE_SECONDS = 30 * 60.0
-"""Seconds after which a session that nobody uses ends."""
+"""Idle time in seconds after which a session ends."""
 MESSAGES = "/messages"
 ENDLESS = "subscriptions/listen"
-"""The method whose answer ends only when somebody ends it."""
+"""Method whose response is a stream that ends only when client or server closes it."""
 
 BuildServer = Callable[[str, Tier], McpServer]
-"""From a toolset's name and a tier to the server that speaks it."""
+"""Returns the server for a toolset's name and a tier."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedToolsets:
-    """Which toolsets are served."""
+    """The toolsets that are served over HTTP."""
 
     toolsets: Sequence[str]
     default: str
     build: BuildServer
     default_tier: Callable[[str], Tier]
-    """Of a toolset, where nobody chose one."""
+    """Returns a toolset's default tier."""
     confined: frozenset[str]
-    """Those that see nothing but the collections that a caller may see; a caller of some collections gets no other."""
+    """Toolsets that respect a caller's collections. A caller with limited collections may use only these."""
 
 
 @dataclass(slots=True)
 class _Streams:
-    """Answers that never end by themselves, so that the server's end can end them."""
+    """Open responses without an end of their own, so that a shutdown can end them."""
 
     ending: bool = False
     open: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
@@ -75,12 +75,12 @@ class _Streams:
 
 
 class StreamableHttpTransport:
-    """`/mcp` and `/mcp/<toolset>`: one session manager for each toolset and tier, made when first asked for.
+    """`/mcp` and `/mcp/<toolset>`: one session manager for each toolset and tier, created on first use.
 
     Args:
-        offer: What is served.
-        prefix: Where.
-        worker: The number of this process if it is one of several workers, for the ids of its sessions.
+        offer: The toolsets.
+        prefix: Path prefix of the URLs.
+        worker: Number of this process if it is one of several workers, for the ids of its sessions.
     """
 
     def __init__(self, offer: ServedToolsets, prefix: str = "/mcp", worker: int | None = None) -> None:
@@ -120,14 +120,14 @@ class StreamableHttpTransport:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
-        """Sessions live as long as this."""
+        """Run the sessions; all end when the context exits."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             yield
             tasks.cancel_scope.cancel()
 
     def end_streams(self) -> None:
-        """End what would never end by itself; answers to calls go on."""
+        """End streams without an end of their own. Answers to calls are completed."""
         self._streams.end()
 
     async def _made(self, toolset: str, tier: Tier) -> StreamableHTTPSessionManager:
@@ -146,7 +146,7 @@ class StreamableHttpTransport:
 
 
 class SseTransport:
-    """The older transport: a stream at a path, and a path beside it to which messages are posted."""
+    """The older SSE transport: a stream at one path, and a second path for posted messages."""
 
     def __init__(self, offer: ServedToolsets, prefix: str) -> None:
         self._served = offer
@@ -180,7 +180,7 @@ class SseTransport:
         await self._transport.handle_post_message(scope, receive, send)
 
     def end_streams(self) -> None:
-        """End every stream."""
+        """End all streams."""
         self._streams.end()
 
     async def _stream(self, toolset: str, scope: Scope, receive: Receive, send: Send) -> None:
@@ -195,7 +195,7 @@ class SseTransport:
 
 
 def max_body(_: Scope) -> int:
-    """How many bytes a message may have."""
+    """Maximum size of a message in bytes."""
     return MAX_BODY
 
 
@@ -219,7 +219,7 @@ def _unknown(offer: ServedToolsets, prefix: str) -> NotFoundError:
 
 
 def _tier(offer: ServedToolsets, toolset: str, scope: Scope) -> Tier | None:
-    """The tier at which a toolset is served to the caller, None when it is not."""
+    """The tier at which a toolset is served to the caller; None if the caller may not use the toolset."""
     caller = _identify(scope)
     if caller.collections is not None and toolset not in offer.confined:
         return None
@@ -227,7 +227,7 @@ def _tier(offer: ServedToolsets, toolset: str, scope: Scope) -> Tier | None:
 
 
 def _identify(scope: Scope) -> Caller:
-    """The caller; the SDK is told who it is, so that nobody can use a session of somebody else's."""
+    """The caller. Also passed to the SDK, which refuses to let a caller use another caller's session."""
     caller = caller_of(scope)
     scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=caller.id, scopes=[]))
     return caller

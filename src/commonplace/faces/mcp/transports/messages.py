@@ -1,4 +1,4 @@
-"""Which messages are JSON-RPC, and what is answered to those that are not; the same on every transport."""
+"""Validation of JSON-RPC messages and the errors for invalid ones; the same for every transport."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from commonplace.domain.json import NotFiniteError, require_finite
 Id: TypeAlias = int | str
 
 MAX_TOKENS = 200_000
-"""Strings and brackets that are looked at for the id of a message that cannot be read."""
+"""Maximum number of strings and brackets that are scanned for the id of an unparsable message."""
 _LIMITS = ("recursion limit", "number out of range")
-"""What the parser says of JSON that is valid, but beyond its limits."""
+"""Texts in the parser's errors for JSON that is valid but beyond its limits."""
 _TOO_MUCH = "it is nested too deep, or a number in it is too large"
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIRS = {b"]": b"[", b"}": b"{"}
 _CLOSING = {opening: closing for closing, opening in _PAIRS.items()}
 _REQUEST = {"jsonrpc": "2.0", "method": ""}
-"""Stands for the parts of a message that were not looked at."""
+"""Placeholder for the unscanned parts of a message."""
 
 
 class MessageError(ValueError):
-    """What came is no JSON-RPC message."""
+    """The input is not a JSON-RPC message."""
 
     def __init__(self, answer: types.JSONRPCError) -> None:
         super().__init__(answer.error.message)
         self.answer = answer
-        """What is answered: for what is no JSON a parse error without an id, else an invalid request with its id."""
+        """The response: a parse error without an id if the input is not JSON, else an invalid request with its id."""
 
 
 def read_message(raw: bytes) -> types.JSONRPCMessage:
-    """A request, a notification or an answer.
+    """Parse a request, a notification or a response.
 
     Raises:
-        MessageError: it is none.
+        MessageError: the input is none of these.
     """
     _require_finite(raw)
     try:
@@ -51,19 +51,19 @@ def read_message(raw: bytes) -> types.JSONRPCMessage:
         check_message(raw)
         raise MessageError(_invalid("its form is not known", None)) from error
     if isinstance(message, types.JSONRPCNotification):
-        check_message(raw)  # a request whose id is neither text nor a number passes for one
+        check_message(raw)  # the adapter accepts a request with an invalid id as a notification
     return message
 
 
 def check_message(raw: bytes, *, surrogates: bool = False) -> None:
-    """Refuse what is no request, notification or answer.
+    """Check that the input is a request, a notification or a response.
 
     Args:
-        raw: What came.
-        surrogates: Whether halves of surrogate pairs, which JSON can spell, are left for others to refuse.
+        raw: The received bytes.
+        surrogates: Whether lone surrogates, which JSON can express, are accepted here and left to later checks.
 
     Raises:
-        MessageError: it is none.
+        MessageError: the input is none of these.
     """
     _require_finite(raw)
     try:
@@ -79,10 +79,10 @@ def check_message(raw: bytes, *, surrogates: bool = False) -> None:
 
 
 def _require_finite(raw: bytes) -> None:
-    """Refuse NaN and Infinity, which are no JSON, and numbers that would become infinite.
+    """Check for NaN and Infinity, which are not JSON, and for numbers that overflow to infinity.
 
     Raises:
-        MessageError: there is one.
+        MessageError: the message contains such a number.
     """
     try:
         require_finite(raw)
@@ -94,12 +94,12 @@ def _require_finite(raw: bytes) -> None:
 
 
 def _read_otherwise(raw: bytes, said: str, *, surrogates: bool) -> tuple[object, str]:
-    """What could be read of a message that the parser refused, and what is wrong with it, if anything is.
+    """Parse a message that the first parser refused, or at least its id. Returns the value and the problem, or "".
 
     Raises:
-        MessageError: it is no JSON.
+        MessageError: the input is not JSON.
     """
-    if "hex escape" in said:  # of half a surrogate pair, or of what is no escape
+    if "hex escape" in said:  # a lone surrogate or an invalid escape
         with suppress(ValueError, RecursionError):
             return json.loads(raw), "" if surrogates else "it holds half a surrogate pair, which is no text"
     if any(told in said for told in _LIMITS):
@@ -112,7 +112,7 @@ def _read_otherwise(raw: bytes, said: str, *, surrogates: bool) -> tuple[object,
 
 
 def _problem(message: Mapping[str, object]) -> str:
-    """What is wrong with a message, "" when nothing is."""
+    """The problem of a message; "" if there is none."""
     if message.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
     if "id" in message and _id(message) is None and not (message["id"] is None and "error" in message):
@@ -144,7 +144,7 @@ def _id(message: Mapping[str, object]) -> Id | None:
 
 
 def _with_id(parts: Iterable[bytes]) -> object:
-    """The first of some parts of a message that is an object with an id; None if none is."""
+    """The first of these parts that is an object with an id, reduced to its id; None if there is none."""
     for part in parts:
         with suppress(ValueError):
             found: object = json.loads(part, parse_int=_int)
@@ -154,16 +154,17 @@ def _with_id(parts: Iterable[bytes]) -> object:
 
 
 def _end(raw: bytes) -> bytes:
-    """What stands behind the last container in a message, as an object."""
+    """The text after the last container in a message, as the beginning of an object."""
     text = raw.rstrip()
     at = max(text.rfind(bracket, 0, -1) for bracket in (b"]", b"}"))
     return b"{" + text[at + 1 :].lstrip(b", \t\r\n")
 
 
 def _outline(raw: bytes) -> tuple[bytes, bool]:
-    """A message in which containers below the first level are empty, and whether it was looked through whole.
+    """A message with empty containers below the first level, and whether the whole message was scanned.
 
-    Of one that is too long, its beginning. Of a message whose brackets do not match it is no JSON.
+    Beyond `MAX_TOKENS`, only the beginning is returned. If the brackets do not match, the result is empty, which is no
+    JSON.
     """
     kept: list[bytes] = []
     stack: list[bytes] = []
@@ -185,7 +186,7 @@ def _outline(raw: bytes) -> tuple[bytes, bool]:
 
 
 def _int(text: str) -> int | float:
-    """An integer; one too large for any id stands for itself as a number that is none."""
+    """An integer. One with too many digits for an id becomes infinity, which is not a valid id."""
     return int(text) if len(text) < 20 else float("inf")  # noqa: PLR2004 - digits of 64 bits
 
 

@@ -1,7 +1,7 @@
-"""How messages reach a server: standard input and output, one JSON-RPC message a line.
+"""MCP over standard input and output, one JSON-RPC message per line.
 
-The event loop itself reads and writes them. Worker threads for every line that comes or goes, as the SDK's own
-transport has them, cost more than all else in a small call.
+The event loop reads and writes directly. The SDK's own transport uses a worker thread for every line, which takes more
+time than all other work of a small call.
 """
 
 from __future__ import annotations
@@ -32,27 +32,28 @@ from commonplace.faces.worker_threads import START_THREAD
 log = logging.getLogger(__name__)
 
 _PIECE = 65_536
-"""Bytes that are read at once."""
+"""Maximum number of bytes per read."""
 _GREETINGS = {"initialize", "server/discover", "ping"}
-"""Requests that are answered without anything being open."""
+"""Requests that are answered before any collection is open."""
 _LOWEST = 3
-"""Descriptors below are the standard ones."""
+"""Lowest descriptor for duplicates, above the standard ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class StdioLifespan:
-    """What is done around the serving itself."""
+    """Callbacks at the start and the end of serving."""
 
     start: Callable[[], None]
-    """Called in a thread of its own once the client's first request was answered, so that what takes time at a start
-    is not in the way of the first answer."""
+    """Called in a separate thread after the first answer, so that slow start-up work does not delay that answer."""
     stop: Callable[[], None]
-    """Called when the client has gone or a signal ends the process, and again when a signal comes meanwhile: it then
-    returns when the first call has done its work."""
+    """Called when the client disconnects or a signal arrives.
+
+    If a signal arrives during the first call, a second call waits until the first has finished.
+    """
 
 
 def serve_stdio(server: McpServer, lifetime: StdioLifespan) -> None:
-    """Serve one client on standard input and output until it closes its end, or a signal ends the process with 0."""
+    """Serve one client on standard input and output until it closes the input, or exit with 0 on a signal."""
     anyio.run(_serve_stdio, server, lifetime)
 
 
@@ -63,15 +64,16 @@ async def _serve_stdio(server: McpServer, lifetime: StdioLifespan) -> None:
             tasks.start_soon(_stop_on_signal, lifetime.stop)
             answers = _MessageWriter(sink)
             await server.run(_MessageReader(source, answers), answers, server.create_initialization_options())
-            # While signals are still taken: a client that closes our input and soon sends one must not cut it short.
+            # Signals are still handled here: a client may close the input and send a signal soon after, which must not
+            # interrupt the shutdown.
             await anyio.to_thread.run_sync(lifetime.stop)
             tasks.cancel_scope.cancel()
 
 
 class _MessageReader:
-    """The messages that come: what the SDK reads from.
+    """Stream of incoming messages for the SDK.
 
-    A line that is no JSON-RPC message is answered, where the SDK would drop it without a word.
+    A line that is not a JSON-RPC message is answered with an error; the SDK would drop it silently.
     """
 
     def __init__(self, source: int, answers: _MessageWriter) -> None:
@@ -109,7 +111,7 @@ class _MessageReader:
 
 
 class _MessageWriter:
-    """The messages that go: what the SDK writes to, until nobody is left to read them."""
+    """Stream of outgoing messages from the SDK. After the reader has closed the pipe, messages are discarded."""
 
     def __init__(self, sink: int) -> None:
         self._sink = sink
@@ -126,7 +128,7 @@ class _MessageWriter:
                     self._read = False
 
     async def aclose(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: messages are not buffered."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -138,9 +140,10 @@ class _MessageWriter:
 
 
 class _StartAfterFirstAnswer:
-    """SDK middleware that starts the rest of the process when the first request has been answered.
+    """SDK middleware that starts the rest of the process after the first request has been answered.
 
-    A first request that may need the rest, such as a call of the newer era, which has no handshake, finds it started.
+    If the first request may need the rest, such as a call of the newer era without a handshake, the start comes before
+    it.
     """
 
     def __init__(self, start: Callable[[], None], server: McpServer) -> None:
@@ -165,16 +168,16 @@ async def _stop_on_signal(stop: Callable[[], None]) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
             stop()
-            # Calls that are at work in their threads cannot be woken; everything that matters is closed by now.
+            # Worker threads cannot be interrupted, and everything that must be closed is closed by now.
             os._exit(0)
 
 
 @contextmanager
 def standard_streams() -> Generator[tuple[int, int]]:
-    """Descriptors of standard input and output, for nobody else as long as the block lasts.
+    """Exclusive duplicates of the descriptors of standard input and output, for the length of the block.
 
-    What else in the process or its children reads from standard input finds its end, and what else is printed goes to
-    standard error, so that nothing gets between the messages.
+    Meanwhile, standard input of the process and its children is empty, and standard output is redirected to standard
+    error. So nothing else can corrupt the message stream.
     """
     source, sink = (fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _LOWEST) for descriptor in (0, 1))
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
@@ -190,12 +193,12 @@ def standard_streams() -> Generator[tuple[int, int]]:
 
 
 class LineReader:
-    """Lines without their ends, as they come; what stands behind the last end is a line too.
+    """Iterates over the lines of a descriptor, without line ends. Text after the last line end counts as a line.
 
-    The event loop is told once that the descriptor is waited for, not for every line.
+    The descriptor is registered with the event loop once, not for every line.
 
     Args:
-        descriptor: A pipe, a terminal, a socket or a file; it stays open.
+        descriptor: A pipe, a terminal, a socket or a file; remains open.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -223,17 +226,17 @@ class LineReader:
         return self._whole.popleft()
 
     def close(self) -> None:
-        """Look at the descriptor no more."""
+        """Unregister the descriptor from the event loop."""
         if self._watched:
             self._watched = False
             asyncio.get_running_loop().remove_reader(self._descriptor)
 
     async def _piece(self) -> bytes:
-        """What has come, b"" at the end."""
+        """The next bytes; b"" at the end of the input."""
         if not self._watched:
             try:
                 asyncio.get_running_loop().add_reader(self._descriptor, self._come)
-            except PermissionError:  # a file, which is always ready and cannot be waited for
+            except PermissionError:  # a regular file: epoll refuses it, and it is always ready
                 await anyio.lowlevel.checkpoint()
                 return os.read(self._descriptor, _PIECE)
             self._watched = True
@@ -246,20 +249,20 @@ class LineReader:
 
     def _come(self) -> None:
         if self._waiting is None:
-            self.close()  # nobody wants it now; it stays where it is
+            self.close()  # no read is pending: the bytes remain in the pipe
         elif not self._waiting.done():
             self._waiting.set_result(None)
 
 
 async def write_bytes(descriptor: int, content: bytes) -> None:
-    """Write everything, while the loop goes on with other things wherever the reader is slow.
+    """Write all bytes. If the reader is slow, the event loop continues with other tasks.
 
     Raises:
-        BrokenPipeError: nobody reads any more.
+        BrokenPipeError: the reader has closed its end.
     """
     left = memoryview(content)
     left = left[_write_some(descriptor, left) :]
-    # What was begun is ended, or what comes next would stand in the middle of it.
+    # A message that was begun is completed even on cancellation; otherwise the next one would start in its middle.
     with anyio.CancelScope(shield=True) if left else nullcontext():
         while left:
             await _until_writable(descriptor)
@@ -267,8 +270,9 @@ async def write_bytes(descriptor: int, content: bytes) -> None:
 
 
 def _write_some(descriptor: int, content: memoryview) -> int:
-    """Bytes that could be written without waiting."""
-    # Only for as long as it takes: whoever shares a terminal or pipe with this process expects that writing waits.
+    """Write without blocking; returns the number of bytes written."""
+    # Non-blocking mode is set only for the call, as other processes on the same terminal or pipe expect blocking
+    # writes.
     os.set_blocking(descriptor, False)
     try:
         return os.write(descriptor, content)
@@ -281,7 +285,7 @@ def _write_some(descriptor: int, content: memoryview) -> int:
 async def _until_writable(descriptor: int) -> None:
     try:
         await anyio.wait_writable(descriptor)
-    except PermissionError:  # a file, which is always ready and cannot be waited for
+    except PermissionError:  # a regular file: epoll refuses it, and it is always ready
         await anyio.lowlevel.checkpoint()
 
 

@@ -1,1 +1,1 @@
-"""From Markdown to sanitized HTML."""
+"""Conversion of Markdown to sanitized HTML."""

@@ -1,4 +1,4 @@
-"""Block syntax that the parser does not know: admonitions and comments of several lines. Splits a text by lines."""
+"""Block syntax that the parser does not support: admonitions and multi-line comments. Splits a text into pieces."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Piece:
     """A run of lines, or an admonition."""
 
     text: bytes
-    """Markdown; of an admonition, its inside."""
+    """Markdown; for an admonition, its content."""
     start: int
-    """Byte offset in the text; -1 for the inside of an admonition, whose lines are dedented."""
+    """Byte offset in the text; -1 for the content of an admonition, which is dedented."""
     admonition: str = ""
-    """Type of the admonition, or ""."""
+    """Type of the admonition; "" for other lines."""
     title: str = ""
     fold: str = ""
 
 
 def pieces(text: bytes) -> Iterator[Piece]:
-    """The pieces of a text in order; a text without admonitions and comments is one piece."""
+    """The pieces of a text in order. A text without admonitions and comments is a single piece."""
     if b"!!!" not in text and b"???" not in text and b":::" not in text and b"\n%%" not in text[:2] + text:
         yield Piece(text, 0)
         return
@@ -69,7 +69,7 @@ class _Splitter:
     at: int = 0
     offset: int = 0
     unclosed: set[bytes] = field(default_factory=set[bytes])
-    """Closing lines that no later line is: each is looked for once."""
+    """Closing lines known to be missing from the rest of the text, so that each is searched for only once."""
 
     def __post_init__(self) -> None:
         self.lines = self.text.splitlines(keepends=True)
@@ -107,7 +107,10 @@ class _Splitter:
         self.at += count
 
     def _special(self, line: bytes) -> tuple[Piece | None, int] | None:
-        """A piece that begins at this line (None for a comment) and its number of lines; None for a plain line."""
+        """The piece that starts at this line, and its number of lines; None for a plain line.
+
+        The piece is None for a comment.
+        """
         if line.strip() == _COMMENT:
             end = self._closing(_COMMENT)
             return (None, end - self.at + 1) if end > 0 else None
@@ -118,7 +121,7 @@ class _Splitter:
         return self._fenced(fenced) if fenced else None
 
     def _closing(self, line: bytes) -> int:
-        """The number of the next line that is just this; -1 if there is none."""
+        """The number of the next line that equals `line`; -1 if there is none."""
         if line in self.unclosed:
             return -1
         end = next((n for n in range(self.at + 1, len(self.lines)) if self.lines[n].strip() == line), -1)

@@ -1,4 +1,4 @@
-"""Callouts and admonitions: their look by type, and the elements round them."""
+"""Callouts and admonitions: the style of each type, and the enclosing elements."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ _KINDS = {
     "attention": "warning", "failure": "danger", "fail": "danger", "missing": "danger", "danger": "danger",
     "error": "danger", "bug": "danger", "example": "note", "quote": "quote", "cite": "quote", "seealso": "note",
 }  # fmt: skip
-"""The look of each type of callout; an unknown type looks like a note."""
+"""The style of each callout type; unknown types look like notes."""
 
 
 @dataclass(slots=True)
 class Callout:
-    """A callout that is being written."""
+    """State of a callout that is being written."""
 
     label: str
-    """Its title if the text gives none."""
+    """Title for a callout without one."""
     body: str
     """The tags between title and body."""
     close: str
-    """The tags that end it."""
+    """The closing tags."""
     in_title: bool = True
     titled: bool = False
-    """Whether a paragraph, whose first line is the title, has begun."""
+    """Whether the first paragraph has begun; its first line is the title."""
     title_at: int = 0
-    """Pieces of output before the title."""
+    """Number of output parts before the title."""
 
 
 def callout_open(kind: str, fold: str = "") -> tuple[str, Callout]:
-    """The tags that begin a callout, and the callout.
+    """The opening tags of a callout, and its state.
 
     Args:
-        kind: As written: `note`, `Warning`.
-        fold: "-" for one that is folded, "+" for one that can be folded, "" for neither.
+        kind: Type of the callout as written, such as `note` or `Warning`.
+        fold: "-" for a folded callout, "+" for a foldable one, "" for a fixed one.
     """
     name = " ".join(kind.lower().split())
     look = f"callout callout-{_KINDS.get(name, 'note')}"
@@ -53,6 +53,6 @@ def callout_open(kind: str, fold: str = "") -> tuple[str, Callout]:
 
 
 def admonition_html(kind: str, title: str, inside: str, *, fold: str) -> str:
-    """An admonition whose inside is HTML already; `fold` is that of `callout_open`."""
+    """An admonition with content that is HTML already; `fold` as in `callout_open`."""
     opening, callout = callout_open(kind, fold)
     return f"{opening}{escape(title, quote=False) or callout.label}{callout.body}{inside}{callout.close}"

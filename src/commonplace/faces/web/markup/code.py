@@ -1,4 +1,4 @@
-"""Syntax highlighting with Pygments: classes, no styles."""
+"""Syntax highlighting with Pygments. The output has classes but no styles."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 MAX_HIGHLIGHTED = 60_000
-"""Characters of a code block above which it is shown plain."""
+"""Maximum characters of a highlighted code block; longer ones are shown plain."""
 _CACHED = 2_000
-"""Code blocks."""
+"""Maximum number of cached code blocks."""
 
 
 def code_html(code: str, language: str) -> str:
-    """A code block; diagrams and formulas keep their source, from which the browser draws them.
+    """A code block as HTML. Diagrams and formulas keep their source, which the browser renders.
 
     Args:
-        code: Its text.
-        language: The first word of its info string, or "".
+        code: Content of the block.
+        language: First word of its info string; "" if there is none.
     """
     name = language.lower()
     if name == "mermaid":
@@ -65,14 +65,14 @@ def _lexer(language: str) -> Lexer | None:
 
 @cache
 def _classes() -> Mapping[object, str]:
-    """The short class of each type of token; "" for plain text and blanks."""
+    """The short class name of each token type; "" for plain text and white space."""
     from pygments.token import STANDARD_TYPES, Text, Whitespace
 
     return {token: "" if token in (Text, Whitespace) else name for token, name in STANDARD_TYPES.items()}
 
 
 def _class_of(token: object) -> str:
-    """The class of a token's type, or of the nearest type above it."""
+    """The class name of a token type, or of its nearest known parent type."""
     known = _classes()
     while token not in known:
         token = getattr(token, "parent", None)

@@ -14,7 +14,7 @@ class Footnotes:
     _texts: dict[str, str] = field(default_factory=dict[str, str])
 
     def reference(self, name: str) -> str:
-        """The superscript number that stands in the text."""
+        """A superscript number that links to the footnote."""
         number = self._numbers.setdefault(name, len(self._numbers) + 1)
         count = self._references[name] = self._references.get(name, 0) + 1
         identifier = f"footnote-ref-{number}" + (f"-{count}" if count > 1 else "")
@@ -22,11 +22,11 @@ class Footnotes:
         return f'<sup class="footnote-ref">{link}</sup>'
 
     def define(self, name: str, html: str) -> None:
-        """Set the text of a footnote; the first definition counts."""
+        """Set the text of a footnote. Later definitions of the same name are ignored."""
         self._texts.setdefault(name, html)
 
     def html(self) -> str:
-        """The list; "" without footnotes. Footnotes that nothing refers to stand last."""
+        """The list of footnotes; "" if there are none. Footnotes without references come last."""
         for name in self._texts:
             self._numbers.setdefault(name, len(self._numbers) + 1)
         if not self._texts:

@@ -1,4 +1,4 @@
-"""From events to HTML: one pass that writes each element, its links given."""
+"""Conversion of parser events to HTML in one pass; the HTML of links is given."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _ALIGNED = {"Left": ' class="left"', "Center": ' class="center"', "Right": ' cla
 
 @dataclass(frozen=True, slots=True)
 class LinkHtml:
-    """How a link is shown."""
+    """The HTML of a link."""
 
     open: str
-    """The start tag; its end tag is `</a>`."""
+    """The start tag; the end tag is `</a>`."""
     embed: Callable[[str, str], str] | None = None
-    """For an image or embed: the HTML from its label and title."""
+    """Returns the HTML of an image or embed, given its label and title; None for other links."""
     label: str | None = None
-    """The text to show in place of what is written for the label; None for that."""
+    """Text that replaces the label as written; None to keep the label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Scope:
 
     link: Callable[[LinkKey], LinkHtml]
     anchors: Mapping[int, str]
-    """Anchor of a heading by the byte at which its text ends; without one a heading gets no id."""
+    """Anchors of headings, by the byte offset of the heading's end; a heading without an anchor gets no id."""
     footnotes: Footnotes
 
 
@@ -57,7 +57,7 @@ class HtmlWriter:
     parsed: Parsed
     scope: Scope
     base: int
-    """Where the piece begins in its document; -1 if its headings get no ids."""
+    """Byte offset of the piece in its document; -1 if headings get no ids."""
     out: list[str] = field(default_factory=list[str])
     _quotes: list[Callout | None] = field(default_factory=list["Callout | None"])
     _links: int = 0
@@ -67,10 +67,10 @@ class HtmlWriter:
     _skip_to: int = 0
     _anchor: str = ""
     _outer: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
-    """Name of each open footnote, and what was written before it."""
+    """Name of each open footnote, and the output before it."""
 
     def run(self) -> str:
-        """The HTML; it still has to be sanitized."""
+        """The HTML, not yet sanitized."""
         events = iter(self.parsed.events)
         for event, start, end in events:
             if isinstance(event, str):
@@ -86,7 +86,7 @@ class HtmlWriter:
         return "".join(self.out)
 
     def _text(self, text: str, start: int, end: int) -> None:
-        if start < self._skip_to:  # what marks a callout
+        if start < self._skip_to:  # inside the marker of a callout
             text = self.parsed.source[self._skip_to : end].decode("utf-8", "replace") if end > self._skip_to else ""
         self.out.append(text_html(text, links=not self._links))
 
@@ -243,7 +243,7 @@ class HtmlWriter:
         self.out.append(callout.body)
 
     def _leave_title(self, name: str) -> None:
-        """Close a title that ends without a paragraph: the callout begins with a list."""
+        """Close the title of a callout that begins with a list and thus has no title paragraph."""
         callout = self._quotes[-1] if self._quotes else None
         if callout and callout.in_title and not callout.titled and name == "Item":
             self._end_title(callout)
@@ -283,7 +283,7 @@ class HtmlWriter:
 
 
 def _texts(events: Events, until: str) -> Iterator[str]:
-    """The texts up to the end of an element, which is taken as well."""
+    """The texts up to the end of an element. Consumes the end event, too."""
     depth = 1
     for event, _, _ in events:
         if isinstance(event, str):

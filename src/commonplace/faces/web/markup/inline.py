@@ -1,4 +1,4 @@
-"""Inline syntax beside plain characters: highlights, comments, tags, bare URLs, block ids."""
+"""Inline syntax that the parser does not support: highlights, comments, tags, bare URLs and block ids."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def text_html(text: str, *, links: bool) -> str:
     """A run of text as HTML.
 
     Args:
-        text: Without markup.
-        links: Whether URLs and tags become links; false inside of a link.
+        text: Text without markup.
+        links: Whether URLs and tags become links; False inside a link.
     """
     if "#" not in text and "==" not in text and "://" not in text and "%%" not in text and "^" not in text:
         return escape(text, quote=False)
@@ -37,12 +37,12 @@ def text_html(text: str, *, links: bool) -> str:
 
 
 def tag_link(tag: str) -> str:
-    """A tag as a link to the pages that have it."""
+    """A tag as a link to the list of its pages."""
     return f'<a class="tag" href="/tags/{quote(tag, safe="/")}">#{escape(tag)}</a>'
 
 
 def _special(found: re.Match[str], *, links: bool) -> tuple[str, int]:
-    """The HTML of what was found, and where the text goes on."""
+    """The HTML of a match, and the offset after it."""
     whole = found[0]
     if found["mark"]:
         return f"<mark>{escape(found['mark'], quote=False)}</mark>", found.end()
@@ -63,7 +63,7 @@ def _url(written: str, start: int) -> tuple[str, int]:
 
 
 def _tag(written: str, start: int) -> tuple[str, int]:
-    """By the rules with which the index reads tags."""
+    """A tag as a link, parsed by the same rules as in the index; plain text if it is not a tag."""
     tag = next(body_tags(written.encode(), (), tuple), "")
     if not tag:
         return escape(written, quote=False), start + len(written)

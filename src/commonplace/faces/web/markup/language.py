@@ -11,9 +11,9 @@ from commonplace.domain.documents import Document
 from commonplace.domain.languages import language_of
 
 SAMPLE_CHARS = 3_000
-"""Characters of a document that are looked at."""
+"""Maximum characters of a document that are examined."""
 _CACHED = 2_000
-"""Samples."""
+"""Maximum number of cached samples."""
 _CODES = {
     "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt",
     "dutch": "nl", "danish": "da", "swedish": "sv", "norwegian": "nb", "finnish": "fi", "hungarian": "hu",
@@ -29,7 +29,7 @@ _TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
 def language_and_direction(document: Document) -> tuple[str, str]:
-    """The BCP 47 tag (front matter's `lang` or `language`, else a guess) and `ltr` or `rtl`."""
+    """The language as a BCP 47 tag (front matter's `lang` or `language`, else a guess), and `ltr` or `rtl`."""
     raw = document.encoded
     body = raw[document.body_start :][: 4 * SAMPLE_CHARS].decode("utf-8", "ignore")[:SAMPLE_CHARS]
     values = document.frontmatter.values

@@ -1,4 +1,4 @@
-"""How links are shown: links of a document by where they lead, and external ones."""
+"""The HTML of links: of a document's links by their targets, and of external links."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from commonplace.services.site.documents import LinkTarget, link_targets
 
 
 class LinkSource(Protocol):
-    """Says how links are shown."""
+    """Provides the HTML of links."""
 
     def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
-        """The HTML of each link to a document or file; a key that is left out is shown as an external link."""
+        """The HTML of each link to a document or file. A link without an entry is rendered as an external link."""
         ...
 
 
@@ -30,15 +30,15 @@ class DocumentLinks:
     """Links of a document of a collection, resolved by the collection's index."""
 
     collections: Collections
-    """All that the reader may see."""
+    """All collections that the reader may see."""
     collection: Collection
     urls: Urls
     document: Document
     embedded: Callable[[LinkTarget, str], str]
-    """The HTML of a document, or of the part that a fragment means, inside of this one."""
+    """Returns the HTML of an embedded document, or of the part that a fragment names."""
 
     def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
-        """Every link: one that leads nowhere is shown as a wanted page."""
+        """The HTML of every link. A broken link is rendered as a link to a wanted page."""
         targets = link_targets(self.collections, self.collection, self.document, list(links.values()))
         return {
             key: labelled(self._html(key, link, target), link, key)
@@ -63,7 +63,7 @@ class DocumentLinks:
 
 
 def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
-    """A link whose label is the side of `[[a|b]]` that is not the page, or the way to the heading of `[[a#b]]`."""
+    """A link with a derived label: the side of `[[a|b]]` that is not the page, or the heading path of `[[a#b]]`."""
     if link.page_last:
         return replace(html, label=link.label)
     if key.wiki and not (key.image or key.inside) and "#" in key.destination:
@@ -77,7 +77,7 @@ def page_link(url: str) -> LinkHtml:
 
 
 def external_link(key: LinkKey) -> LinkHtml:
-    """A link to another server. Foreign images are linked to, never loaded."""
+    """A link to another server. External images become links and are never loaded."""
     opening = f'<a class="external" href="{escape(key.destination)}">' if key.destination else '<a class="unresolved">'
     if not key.image:
         return LinkHtml(opening)

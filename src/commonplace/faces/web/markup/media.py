@@ -1,4 +1,4 @@
-"""Images, sound, video and other files that a page shows in its text."""
+"""Elements for images, sound, video and other files in a page's text."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ AUDIO = {
 VIDEO = {"mp4": "video/mp4", "webm": "video/webm", "ogv": "video/ogg", "mov": "video/mp4", "m4v": "video/mp4"}
 PDF = {"pdf": "application/pdf"}
 SHOWN_TYPES = {**IMAGES, **AUDIO, **VIDEO, **PDF}
-"""Media types, by suffix, of the files that browsers show; every other file is a download."""
+"""Media types, by suffix, of files that browsers display; all other files are downloads."""
 _SIZE = re.compile(r"\s*(\d{1,4})(?:x(\d{1,4}))?\s*")
 
 
 def suffix_of(path: str) -> str:
-    """The last suffix in lower case, without its dot; "" for a name without one."""
+    """The last suffix in lower case, without its dot; "" if there is none."""
     return path.rpartition("/")[2].partition(".")[2].rpartition(".")[2].lower()
 
 
 def media_html(url: str, path: str, label: str, title: str) -> str:
-    """The element that shows a file.
+    """The element that displays a file.
 
     Args:
-        url: Where it is served.
-        path: Its path, whose suffix says what it is.
-        label: The text of the embed: an alternative text, or the size in pixels (`300`, `300x200`).
-        title: The link's title, or "".
+        url: URL of the file.
+        path: Path of the file; its suffix determines the element.
+        label: Text of the embed: an alternative text, or the size in pixels (`300`, `300x200`).
+        title: Title of the link; "" if there is none.
     """
     suffix, name = suffix_of(path), path.rpartition("/")[2]
     size = _SIZE.fullmatch(label)

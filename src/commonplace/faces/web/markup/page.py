@@ -1,4 +1,7 @@
-"""A whole document, or a part of a large one, as HTML: pieces parsed, links resolved in one step, result sanitized."""
+"""Rendering of a whole document, or of a part of a large one.
+
+Links are resolved in one batch; the result is sanitized.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import LinkTarget
 
 MAX_DEPTH = 4
-"""Embeds inside of embeds, and admonitions inside of admonitions."""
+"""Maximum nesting depth of embeds, and of admonitions."""
 MAX_EMBEDS = 60
-"""Embedded documents of one page."""
+"""Maximum number of embedded documents on one page."""
 MAX_EMBEDDED_BYTES = 400_000
-"""Bytes of all of them."""
+"""Maximum total size in bytes of the embedded documents on one page."""
 
 MAX_TEXTS = 600_000
-"""Characters of the texts of one page that are no document."""
+"""Maximum total characters of the texts on one page that are not part of a document."""
 Visible = Callable[[Collection, Document], Document]
-"""A document without what is shown on its own page alone; all offsets stay as they are."""
+"""Returns a document with withheld text blanked; offsets are unchanged."""
 CUT = "<p>\u2026 The rest is too long to be shown here.</p>\n"
 
 
@@ -59,16 +62,16 @@ class Renderer:
     urls: Urls
     budget: Budget = field(default_factory=Budget)
     within: tuple[Address, ...] = ()
-    """The documents that are being rendered, outermost first."""
+    """The documents that are being rendered, outermost first. Used to detect recursive embeds."""
     visible: Visible = _as_it_is
-    """The part of a document that is embedded in another."""
+    """Blanks withheld text of embedded documents."""
 
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
-        """A document's body, or the bytes of it from and to an offset, as sanitized HTML."""
+        """A document's body, or the bytes `[start, end)` of the document, as sanitized HTML."""
         return sanitized(self._html(document, span, with_anchors=True), self.rebase(document.address))
 
     def text(self, document: Document, markdown: str) -> str:
-        """Markdown that stands elsewhere, such as a value of the front matter, seen from a document."""
+        """Other Markdown, such as a front-matter value, as sanitized HTML. Links are relative to the document."""
         raw = markdown.encode("utf-8", "replace")
         other = replace(document, raw=raw, sections=())
         return sanitized(self._html(other, (0, len(raw)), with_anchors=False), self.rebase(document.address))
@@ -83,14 +86,14 @@ class Renderer:
         return _Body(self.links(document)).html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
-        """How the links of a document are shown."""
+        """Provides the HTML of a document's links."""
         inner = replace(self, within=(*self.within, document.address))
         return DocumentLinks(self.collections, self.collection, self.urls, document, inner.embedded)
 
     def embedded(self, target: LinkTarget, fragment: str) -> str:
-        """A document, or the part of it that a fragment means, inside of another; not yet sanitized."""
+        """An embedded document, or the part that a fragment names, as HTML that is not yet sanitized."""
         url = escape(self.urls.page(target.collection.name, target.address.path, fragment))
-        name = escape(f"{target.title} › {fragment}" if fragment else target.title)  # noqa: RUF001 - as Obsidian has it
+        name = escape(f"{target.title} › {fragment}" if fragment else target.title)  # noqa: RUF001 - as in Obsidian
         title = f'<p class="embed-title"><a class="page-link" href="{url}">{name}</a></p>'
         if len(self.within) > MAX_DEPTH or target.address in self.within or self.budget.embeds <= 0:
             return f'<div class="embed">{title}</div>'
@@ -108,7 +111,7 @@ class Renderer:
         return f'<div class="embed">{title}<div class="embed-body">{inside}</div></div>'
 
     def rebase(self, address: Address) -> Rebase:
-        """A function that turns relative URLs in a document's own HTML into URLs of this server."""
+        """A function that converts relative URLs in a document's raw HTML to URLs of this server."""
 
         def rebase(url: str, media: bool) -> str:
             path, mark, rest = url.partition("#")
@@ -124,25 +127,25 @@ class Renderer:
 
 @dataclass(slots=True)
 class TextRenderer:
-    """Renders the texts of one page that are no document of a collection; they share one list of footnotes.
+    """Renders texts that are not part of a document. All texts of one page share a list of footnotes.
 
     Args:
-        links: How their links are shown.
-        local: What the URLs of these links begin with, beside those of every page: `/concepts/`.
-        rebase: Called for relative URLs in their own HTML.
+        links: Provides the HTML of links.
+        local: Additional prefixes of permitted local URLs, such as `/concepts/`.
+        rebase: Converts relative URLs in raw HTML.
     """
 
     links: LinkSource
     local: tuple[str, ...] = ()
     rebase: Rebase = no_rebase
     whole: str = ""
-    """The text of which those that are rendered are parts: it defines footnotes and the targets of links."""
+    """The full text that the rendered texts are parts of; defines footnotes and link references."""
     left: int = MAX_TEXTS
-    """Characters that may still be rendered; what is longer is cut."""
+    """Remaining characters that may be rendered; longer text is truncated."""
     _footnotes: Footnotes = field(default_factory=Footnotes)
 
     def html(self, markdown: str) -> Markup:
-        """A text as sanitized HTML, without its footnotes."""
+        """A text as sanitized HTML, without footnotes."""
         shown = markdown[: self.left]
         self.left -= len(shown)
         source = shown.encode("utf-8", "replace")
@@ -151,7 +154,7 @@ class TextRenderer:
         return self._clean(written + (CUT if len(shown) < len(markdown) else ""))
 
     def footnotes(self) -> Markup:
-        """The footnotes of all texts so far, as sanitized HTML."""
+        """The footnotes of all texts rendered so far, as sanitized HTML."""
         return self._clean(self._footnotes.html())
 
     def _clean(self, html: str) -> Markup:
@@ -160,14 +163,14 @@ class TextRenderer:
 
 @dataclass(slots=True)
 class _Body:
-    """The rendering of one run of Markdown, with everything nested in it."""
+    """Renders one run of Markdown, including nested admonitions."""
 
     links: LinkSource
     footnotes: Footnotes = field(default_factory=Footnotes)
     known: dict[LinkKey, LinkHtml] = field(default_factory=dict[LinkKey, LinkHtml])
 
     def html(self, source: bytes, anchors: Mapping[int, str]) -> str:
-        """The HTML, footnotes last."""
+        """The HTML, followed by the footnotes."""
         return self.written(source, anchors) + self.footnotes.html()
 
     def written(self, source: bytes, anchors: Mapping[int, str] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Markdown as events of pulldown-cmark, with the extensions that pages are rendered with."""
+"""Parsing of Markdown to events of pulldown-cmark, with the extensions that pages support."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from commonplace.domain.markdown.structure import OPTIONS, LinkEvent
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
 
 Event = dict[str, Any] | str
-"""As pyromark gives it: a text for a break or rule, else one key that names the event."""
+"""An event of pyromark: a string for a break or rule, else a dictionary whose only key is the event's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,18 @@ class Parsed:
 
     source: bytes
     events: Sequence[tuple[Event, int, int]]
-    """Each event with the byte range in `source` that it covers."""
+    """Events with their byte ranges in `source`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkKey:
-    """A link as it is written, whichever of its occurrences."""
+    """Identifies equal links of a page, as they are written."""
 
     wiki: bool
     image: bool
     destination: str
     inside: str = ""
-    """The text between the brackets of `[[a|b]]`; "" for any other link."""
+    """The text between the brackets of `[[a|b]]`; "" for other links."""
 
 
 def parse(source: bytes) -> Parsed:
@@ -46,7 +46,7 @@ def parse(source: bytes) -> Parsed:
 
 
 def definitions(source: bytes) -> bytes:
-    """The link reference definitions of a text, one a line: what a part of the text needs to be rendered alone."""
+    """The link reference definitions of a text, one per line, for rendering a part of the text on its own."""
     if b"]:" not in source:
         return b""
     found = _PARSER.reference_definitions(source.decode("utf-8", "replace"))
@@ -58,7 +58,7 @@ _FOOTNOTE_TEXT = re.compile(rb"(?m)^\[\^([^\]\s]{1,100})\]:[^\n]*(?:\n(?: {4}|\t
 
 
 def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
-    """Definitions that a part of a text needs to be rendered alone: those of links, and of referenced footnotes."""
+    """Definitions in `whole` that `part` needs: those of link references, and of footnotes that it refers to."""
     result: list[bytes] = []
     if b"]" not in part or b"]:" not in whole:
         return result
@@ -72,17 +72,17 @@ def missing_definitions(part: bytes, whole: bytes) -> list[bytes]:
 
 
 def link_key(data: dict[str, Any], written: bytes, *, image: bool) -> LinkKey:
-    """The key of a link from the data of its event, and the bytes that it covers."""
+    """The key of a link, given the data of its event and the bytes of its range."""
     destination, kind = str(data["dest_url"]), data["link_type"]
     if isinstance(kind, str):
-        # The destination of `<ada@example.org>` is the address alone.
+        # pulldown-cmark omits `mailto:` from the destination of `<ada@example.org>`.
         return LinkKey(wiki=False, image=image, destination=f"mailto:{destination}" if kind == "Email" else destination)
     piped = not image and kind["WikiLink"]["has_pothole"]
     return LinkKey(True, image, destination, written[2:-2].decode("utf-8", "replace") if piped else "")
 
 
 def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:
-    """The links to documents and files in some pieces; external URLs are left out."""
+    """The links to documents and files in these pieces; external URLs are left out."""
     result: dict[LinkKey, Link] = {}
     for one in parsed:
         for key in _keys(one):
@@ -105,7 +105,7 @@ def _keys(parsed: Parsed) -> Iterator[LinkKey]:
 
 
 def _link(key: LinkKey) -> Link | None:
-    """The link as the index reads it; its position in the document is not needed."""
+    """The link as parsed for the index, but without its position."""
     kind = "WikiLink" if key.wiki else "Inline"
     source = f"[[{key.inside}]]".encode() if key.inside else b""
     event = LinkEvent(kind, key.image, key.destination, "", 0, len(source), piped=bool(source))

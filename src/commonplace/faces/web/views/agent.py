@@ -1,4 +1,4 @@
-"""The text of a document as an agent reads it over MCP, with its number of tokens."""
+"""The text of a document as agents get it over MCP, with its number of tokens."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from commonplace.services.evidence import CHARACTERS_PER_TOKEN
 from commonplace.services.site.documents import document_at_path
 
 MAX_TOKENS = 100_000
-"""Tokens of an answer that are shown."""
+"""Maximum number of tokens that are shown."""
 
 
 def agent(request: PageRequest) -> PageResponse:
-    """The answer of the tool `kb_get` for a document: whole, or within `budget` tokens, or for a `question`."""
+    """The answer of the tool `kb_get` for a document: whole, within `budget` tokens, or for a `question`."""
     collection, path = request.located()
     found = document_at_path(collection, path)
     if found is None:

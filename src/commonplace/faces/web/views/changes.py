@@ -1,4 +1,4 @@
-"""Views of history: the latest commits, one commit, a document's history, two versions compared."""
+"""Views of history: recent commits, one commit, the history of a document, and comparisons of versions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from commonplace.services.site.differences import DiffRow, differences
 from commonplace.services.site.documents import document_at_path
 
 MAX_FILES = 40
-"""Documents of one commit whose differences are shown."""
+"""Maximum number of documents of a commit whose differences are shown."""
 MAX_DIFF_ROWS = 3_000
-"""Rows of differences on one page."""
+"""Maximum number of rows of differences on one page."""
 HISTORY_SIZE = 50
-"""Commits of one page of a history."""
+"""Number of commits on one page of a history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class CommitRow:
 
 
 def recent(request: PageRequest) -> PageResponse:
-    """The latest commits of every collection, newest first."""
+    """Recent commits of all collections, newest first."""
     number = request.number("page")
     rows: list[CommitRow] = []
     more = False
@@ -56,13 +56,13 @@ class FileDiff:
     url: str
     rows: list[DiffRow]
     before: str
-    """The commit that touched the document before; "" if there is none."""
+    """The previous commit that touched the document; "" if there is none."""
     notes: list[CardRow]
     """Parts that toolsets show for the current document."""
 
 
 def commit(request: PageRequest) -> PageResponse:
-    """One commit: who, when, why, and the differences in each document."""
+    """One commit: author, time, message, and the differences in each document."""
     collection, revision = request.located()
     if not is_revision(revision):
         raise NotFoundError("There is no such commit.", kind="revision", hint="See the recent changes.")
@@ -88,7 +88,7 @@ def commit(request: PageRequest) -> PageResponse:
 
 
 def history(request: PageRequest) -> PageResponse:
-    """The commits of a document, with a choice of two versions to compare."""
+    """The commits of a document, with a form to compare two versions."""
     collection, address = _address(request)
     number = request.number("page")
     log = collection.store.history
@@ -108,9 +108,9 @@ def history(request: PageRequest) -> PageResponse:
 
 
 def compare(request: PageRequest) -> PageResponse:
-    """Two versions of a document: `from` and `to` are commits; no `to` means the file as it is now.
+    """Compare two versions of a document, at the commits `from` and `to`. Without `to`, the current file is used.
 
-    Without `from` it is the version before the last commit.
+    Without `from`, the version before the last commit is used.
     """
     collection, address = _address(request)
     old, new = request.query.get("from"), request.query.get("to", "")
@@ -137,7 +137,7 @@ def compare(request: PageRequest) -> PageResponse:
 
 
 def _version_before(collection: Collection, address: Address) -> str:
-    """The commit before the last one that touched a document; "" if there is none."""
+    """The last but one commit that touched a document; "" if there is none."""
     log = collection.store.history
     commits = log.log(address, limit=1, offset=1) if log.available else []
     return commits[0].id if commits else ""
@@ -148,7 +148,7 @@ def _view(request: PageRequest) -> str:
 
 
 def _address(request: PageRequest) -> tuple[Collection, Address]:
-    """The document that the path means, whether or not it exists now."""
+    """The collection and address that the path names, whether or not the document exists now."""
     collection, path = request.located()
     found = document_at_path(collection, path)
     if found:

@@ -1,4 +1,4 @@
-"""A document as a page, with what surrounds it; its source; its preview."""
+"""The page of a document with its surroundings; its source; its preview."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from commonplace.services.site.graph import neighbours
 from commonplace.services.site.tree import FOLDERS, records
 
 MAX_SIBLINGS = 80
-"""Documents of the same folder that the navigation names."""
+"""Maximum number of documents of the same folder in the navigation."""
 SHOWN_BACKLINKS = 50
-"""Backlinks that a page shows at once."""
+"""Number of backlinks on one page."""
 PREVIEW_CHARS = 900
-"""Bytes of Markdown that a preview renders."""
+"""Maximum size in bytes of the Markdown that a preview renders."""
 
 
 def document(request: PageRequest) -> PageResponse:
-    """The page of a document; a redirect for another name of it; what is known of one that is gone."""
+    """The page of a document. Redirects from other names; shows the history of a deleted document."""
     collection, path = request.located()
     found = document_at_path(collection, path)
     if found is None:
@@ -52,7 +52,7 @@ def document(request: PageRequest) -> PageResponse:
 
 
 def _moment_query(request: PageRequest) -> str:
-    """The moment that the request asks about, as a query for a redirect; "" if it asks about the present."""
+    """The moment of the request as a query string for a redirect; "" for the present."""
     at = request.query.get("at", "")
     return f"?{urlencode({'at': at})}" if at else ""
 
@@ -104,23 +104,26 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
 
 
 def notes_of(request: PageRequest, found: FoundDocument | None) -> list[CardRow]:
-    """Parts that toolsets show above a document's text; none for a deleted document."""
+    """Rows that toolsets show above a document's text; none for a deleted document."""
     return [note for one in request.toolsets for note in one.notes(request, found)] if found else []
 
 
 def _source_url(request: PageRequest, found: FoundDocument) -> str:
-    """The URL of a document's Markdown; where text is withheld, with the collection as an answer to being asked."""
+    """The URL of a document's Markdown.
+
+    If text is withheld, the URL names the collection, which requests the full text.
+    """
     asked = found.collection.name if spans_of(request, found) else ""
     return request.urls.view("raw", found.collection.name, found.record.address.path, layer=asked)
 
 
 def _shown_backlink(request: PageRequest, one: Backlink) -> Backlink:
-    """A backlink without its sentences if some text of its document is withheld."""
+    """A backlink, without its sentences if text of its document is withheld."""
     return replace(one, sentences=()) if one.sentences and spans_of(request, one.found) else one
 
 
 def _language(text: Document) -> dict[str, str]:
-    """The `lang` and `dir` of a document's element."""
+    """The attributes `lang` and `dir` of a document's element."""
     lang, direction = language_and_direction(text)
     return {"lang": lang, "dir": direction}
 
@@ -130,7 +133,7 @@ def _old(request: PageRequest, found: FoundDocument, at: str) -> PageResponse:
 
 
 def _version(request: PageRequest, collection: Collection, path: str, at: str, *, exists: bool) -> PageResponse:
-    """A document as it was at a moment, in any form that `read` takes."""
+    """A document at a moment or revision, in any form that the command `read` accepts."""
     address = address_or_none(path)
     if address is None:
         raise NotFoundError("There is no such page.", kind="document")
@@ -171,7 +174,7 @@ class _Near:
 
 
 def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageResponse:
-    """Where a path leads that is no document's own."""
+    """The response for a path that is not a document's current path: a redirect, an old version or an error page."""
     urls = request.urls
     if path in FOLDERS.of(collection):
         return redirect(urls.view("tree", collection.name, f"{path}/" if path else "", at=request.at))
@@ -200,7 +203,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
 
 
 def _named_then(request: PageRequest, collection: Collection, path: str) -> str:
-    """The path of the document that had this title or alias at the request's moment; "" if none had, or without one."""
+    """The path of the document that had this title or alias at the request's moment; "" if there was none."""
     if not path or not is_moment(collection, request.at):
         return ""
     with as_of(Collections(lambda: [collection]), request.at) as base:
@@ -218,7 +221,7 @@ def _near(request: PageRequest, collection: Collection, path: str) -> list[_Near
 
 
 def _sources(collection: Collection, path: str) -> Sequence[FoundDocument]:
-    """The documents that link to a name that is no document's."""
+    """The documents that link to a missing page of this name."""
     from commonplace.services.site.overview import WANTED
 
     wanted = next((one for one in WANTED.of(collection) if path in (one.name, one.name.removesuffix(".md"))), None)
@@ -237,7 +240,10 @@ def _found(request: PageRequest) -> FoundDocument:
 
 
 def source(request: PageRequest) -> PageResponse:
-    """The Markdown of a document as it is in the file; where text is withheld, only for `layer`, its collection."""
+    """The Markdown of a document as in its file.
+
+    If text is withheld, only if `layer` names the document's collection.
+    """
     found = _found(request)
     if not gives_file(request, found):
         return redirect(request.urls.page(found.collection.name, found.record.address.path))
@@ -246,7 +252,7 @@ def source(request: PageRequest) -> PageResponse:
 
 
 def preview(request: PageRequest) -> PageResponse:
-    """The beginning of a document, or of the section that `fragment` names, for a small window."""
+    """The start of a document, or of the section that `fragment` names, for a small window."""
     found = _found(request)
     text = visible(request, found.collection, parsed_document(found.collection, found.record.address))
     fragment = request.query.get("fragment", "")
@@ -275,7 +281,7 @@ def _shown_mention(request: PageRequest, one: Mention) -> Mention:
 
 
 def linked_from(request: PageRequest) -> PageResponse:
-    """All documents that link to this one, a page of them at a time."""
+    """All documents that link to this document, in pages."""
     found = _found(request)
     collection, address = found.collection, found.record.address
     number = request.number("page")
@@ -296,7 +302,7 @@ def linked_from(request: PageRequest) -> PageResponse:
 
 
 def mentions(request: PageRequest) -> PageResponse:
-    """Documents that name this one without a link."""
+    """Documents that mention this document's name without a link."""
     found = _found(request)
     return page(
         request,

@@ -1,4 +1,4 @@
-"""Pages that say what is wrong, what is valid and what to do next."""
+"""Error pages: each states the problem, the valid values and the next step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def error_page(request: PageRequest, error: KnowledgeError, status: int, near: s
 
     Args:
         request: The request.
-        error: What went wrong.
-        status: Of HTTP.
-        near: What the URLs of the nearest names begin with.
+        error: The error.
+        status: HTTP status.
+        near: URL prefix of the links to the nearest names.
     """
     nearest = error.context.get("nearest")
     names = [str(name) for name in nearest] if isinstance(nearest, list | tuple) else []
@@ -24,7 +24,7 @@ def error_page(request: PageRequest, error: KnowledgeError, status: int, near: s
 
 
 def waiting_page(request: PageRequest, error: IndexingError) -> PageResponse:
-    """The page while the first index is being built; browsers load it again every two seconds."""
+    """The page that is shown while the first index is being built. Browsers reload it every two seconds."""
     done, total = error.context.get("done", 0), error.context.get("total", 0)
     made = page(request, "waiting.html", 503, done=done, total=total)
     return made.with_headers({"refresh": "2", "retry-after": "2", "cache-control": "no-store"})

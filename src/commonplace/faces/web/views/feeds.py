@@ -1,4 +1,4 @@
-"""Views for programs: the Atom feed of changes, the description for browsers' search, the rules for robots."""
+"""Views for programs: the Atom feed of changes, the OpenSearch description, and `robots.txt`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FEED_TYPE = "application/atom+xml; charset=utf-8"
 
 
 def atom(request: PageRequest) -> PageResponse:
-    """Changes as an Atom feed (RFC 4287): all of them, or those of a `folder` or `tag`."""
+    """Changes as an Atom feed (RFC 4287): all, or those of a `folder` or `tag`."""
     folder, tag = request.query.get("folder", "").strip("/"), request.query.get("tag", "")
     rows: list[CommitRow] = []
     for collection in request.collections:
@@ -45,13 +45,13 @@ def atom(request: PageRequest) -> PageResponse:
 
 
 def opensearch(request: PageRequest) -> PageResponse:
-    """The description by which a browser's address bar searches here."""
+    """The OpenSearch description, with which browsers search from the address bar."""
     body = environment().get_template("opensearch.xml").render(request=request, site=site_name(request))
     return PageResponse(_xml(body), "application/opensearchdescription+xml; charset=utf-8")
 
 
 def robots(request: PageRequest) -> PageResponse:
-    """No page is for search engines."""
+    """The rules for robots: search engines may index no page."""
     del request
     return PageResponse(b"User-agent: *\nDisallow: /\n", "text/plain; charset=utf-8")
 
@@ -63,12 +63,12 @@ def _has(collection: Collection, address: Address, tag: str) -> bool:
 
 
 def _xml(text: str) -> bytes:
-    """The text without the characters that XML 1.0 excludes; messages of commits may hold them."""
+    """The text with characters that XML 1.0 excludes replaced; commit messages may contain them."""
     return _NOT_XML.sub("\ufffd", text).encode()
 
 
 def _iso(seconds: int) -> str:
-    """The moment by RFC 3339; the earliest one for what a calendar of four digits does not have."""
+    """The time in RFC 3339 form; the epoch for times outside the range of the calendar."""
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}".zfill(20)
     except (OverflowError, OSError, ValueError):

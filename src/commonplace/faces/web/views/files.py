@@ -1,4 +1,4 @@
-"""Files that are no documents: their bytes, and a list of them with who uses each."""
+"""Files that are not documents: their content, and a list of files with the documents that use each."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from commonplace.services.site.documents import document_at_path
 from commonplace.services.site.tree import FOLDERS
 
 MAX_FILES = 500
-"""Files that the list names."""
+"""Maximum number of files in the list."""
 SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""For a file that is opened by itself: an SVG runs no script and has no origin."""
+"""Policy for a file that is opened directly: an SVG runs no script and has no origin."""
 
 
 def file(request: PageRequest) -> PageResponse:
-    """The bytes of a file, now or then. A browser shows images, sound, video and PDF, and downloads the rest."""
+    """The content of a file, now or at a moment.
+
+    Browsers show images, sound, video and PDF, and download other files.
+    """
     collection, path = request.located()
     address = address_or_none(path)
     if address is None:
@@ -36,17 +39,19 @@ def file(request: PageRequest) -> PageResponse:
     headers = {"cache-control": "private, no-cache"}
     if shown is None:
         return PageResponse(content, "application/octet-stream", 200, {**headers, "content-disposition": "attachment"})
-    if suffix != "pdf":  # browsers show no PDF in a sandbox
+    if suffix != "pdf":  # browsers do not show PDF in a sandbox
         headers["content-security-policy"] = SANDBOX
     return PageResponse(content, shown, 200, headers)
 
 
 def _content(request: PageRequest, collection: Collection, address: Address) -> bytes:
-    """The bytes of a file now, or at the request's moment; a document's are those of now, of which no text is withheld.
+    """The content of a file now or at the request's moment. For a document it is the current content.
+
+    Whether text is withheld is checked in the current version only, so old versions of documents are not served.
 
     Raises:
         NotFoundError: there is, or was, no such file.
-        InvalidInputError, GitError: as `services.past.moment_of`.
+        InvalidInputError, GitError: same as `services.past.moment_of`.
     """
     if not request.at or address.is_document or collection.past is None:
         return collection.store.read(address)
@@ -61,11 +66,11 @@ class FileRow:
     address: Address
     size: int
     users: list[str]
-    """Paths of the documents that use it."""
+    """Paths of the documents that link to the file."""
 
 
 def attachments(request: PageRequest) -> PageResponse:
-    """Every file beside the documents, and which documents use it."""
+    """All files that are not documents, with the documents that use each."""
     rows: list[FileRow] = []
     for collection in request.collections:
         for address, size in _files(collection, MAX_FILES + 1 - len(rows)):
@@ -75,7 +80,7 @@ def attachments(request: PageRequest) -> PageResponse:
 
 
 def _files(collection: Collection, limit: int) -> list[tuple[Address, int]]:
-    """Files that are no documents, by folder, at most so many."""
+    """Files that are not documents, in order of address, up to a limit."""
     found: list[tuple[Address, int]] = []
     waiting = [""]
     known = set(FOLDERS.of(collection))

@@ -1,4 +1,4 @@
-"""The whole graph: a page with its list, and the nodes and edges that the browser draws."""
+"""The graph of a collection: a page with a list, and the nodes and edges as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.services.site.graph import GRAPHS
 from commonplace.services.site.overview import OVERVIEWS
 
 LISTED = 60
-"""Documents that the page lists beside the picture, those with most links first."""
+"""Maximum number of documents in the list beside the graph, those with most links first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def _collection(request: PageRequest) -> Collection:
 
 
 def graph(request: PageRequest) -> PageResponse:
-    """The page: the picture is drawn by a script, the list beside it needs none."""
+    """The page of the graph. A script draws the graph; the list works without scripts."""
     collection = _collection(request)
     whole = GRAPHS.of(collection)
     degrees = [0] * len(whole.nodes)
@@ -54,7 +54,7 @@ def graph(request: PageRequest) -> PageResponse:
 
 
 def graph_json(request: PageRequest) -> PageResponse:
-    """Nodes as title, URL, folder and type; edges as positions in the nodes."""
+    """Nodes as title, URL, folder, type and tags; edges as pairs of indexes into the nodes."""
     collection = _collection(request)
     whole = GRAPHS.of(collection)
     nodes = [

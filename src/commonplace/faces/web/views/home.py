@@ -1,4 +1,4 @@
-"""The home page: what each collection is, and what happened in it lately."""
+"""The home page: an overview and the recent commits of each collection."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class CollectionCard:
     collection: Collection
     overview: CollectionOverview
     folders: tuple[SiteFolder, ...]
-    """The folders at the top."""
+    """The top-level folders."""
     start: FoundDocument | None
-    """The document that stands for the root."""
+    """The document that represents the collection's root folder."""
     commits: tuple[shown.ShownCommit, ...]
     about: tuple[CardRow, ...]
     """Parts that toolsets show for the collection."""

@@ -1,4 +1,4 @@
-"""Lists of documents: by folder, by tag, by type, by time."""
+"""Lists of documents by folder, tag, type and time."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from commonplace.services.site.overview import OVERVIEWS
 from commonplace.services.site.tree import FOLDERS, folders_of, records
 
 PAGE_SIZE = 100
-"""Documents of one page of a list."""
+"""Number of documents on one page of a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Where a list stands."""
+    """The position of a page in a list."""
 
     number: int
     last: int
@@ -38,7 +38,7 @@ class Paging:
 
 
 def tree(request: PageRequest) -> PageResponse:
-    """A folder as it is or was: its folders, its documents, and the document that stands for it."""
+    """A folder, now or at a moment: its subfolders, its documents, and its index document."""
     with at_moment(request) as (then, moments):
         return _tree(then, [one for one in moments if one.collection.name == then.located()[0].name])
 
@@ -76,7 +76,7 @@ def _tree(request: PageRequest, moments: Sequence[Moment]) -> PageResponse:
 
 
 def tags(request: PageRequest) -> PageResponse:
-    """All tags as a tree, or the documents that have one."""
+    """All tags as a tree, or the documents with one tag."""
     if request.path:
         feed = with_query("/feed.atom", tag=request.path)
         return _documents(request, f"#{request.path}", Filter(tags=(request.path,)), feed=feed)
@@ -90,14 +90,14 @@ class TagRow:
 
     tag: str
     name: str
-    """Its last part."""
+    """The last part of the tag."""
     depth: int
     count: int
-    """Documents that have this tag itself."""
+    """Number of documents with exactly this tag."""
 
 
 def _nested(counts: dict[str, int]) -> list[TagRow]:
-    """Every tag below the one that contains it, by name."""
+    """All tags in depth-first order, including missing parent tags."""
     above = {fold(tag): tag for tag in counts}
     for tag in counts:
         parts = tag.split("/")
@@ -108,7 +108,7 @@ def _nested(counts: dict[str, int]) -> list[TagRow]:
 
 
 def types(request: PageRequest) -> PageResponse:
-    """All types, or the documents of one."""
+    """All types, or the documents of one type."""
     if request.path:
         return _documents(request, f"Type {request.path}", Filter(types=(request.path,)), sort="title")
     counts: dict[str, int] = {}
@@ -121,7 +121,7 @@ def types(request: PageRequest) -> PageResponse:
 
 
 def timeline(request: PageRequest) -> PageResponse:
-    """Documents by the time of their last change."""
+    """Documents in order of their last change."""
     return _documents(request, "Timeline", Filter(), sort="updated", descending=True)
 
 
@@ -163,6 +163,6 @@ def _day(found: FoundDocument) -> str:
 
 
 def _paging(request: PageRequest, total: int) -> Paging:
-    """The page of a list that was asked for, or its last one."""
+    """The requested page of a list; the last one if the number is too large."""
     last = max(1, -(-total // PAGE_SIZE))
     return Paging(min(request.number("page"), last), last, total)

@@ -16,7 +16,7 @@ from commonplace.services.site.tree import records
 
 PAGE_SIZE = 100
 MAX_SOURCES = 5
-"""Documents that are named for each wanted page."""
+"""Maximum number of linking documents listed for each wanted page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class WantedRow:
     wanted: WantedPage
     sources: list[Record]
     nearest: list[str]
-    """Ids most like the name; empty unless asked for."""
+    """The most similar ids; empty unless requested."""
 
 
 def wanted(request: PageRequest) -> PageResponse:
-    """Wanted pages: named by links, but missing. With a name in the URL, the details of that page."""
+    """Wanted pages, which have links but do not exist. With a name in the URL, a redirect to the page of that name."""
     if request.path:
         collection, path = request.located()
         found = document_at_path(collection, path)
@@ -40,7 +40,7 @@ def wanted(request: PageRequest) -> PageResponse:
 
 
 def broken(request: PageRequest) -> PageResponse:
-    """Links that lead nowhere, each with the pages that its writer may have meant."""
+    """Broken links, each with the pages that its author may have meant."""
     return _wanted(request, "Broken links", nearest=True)
 
 
@@ -99,7 +99,7 @@ T = TypeVar("T")
 
 
 def _page_of(request: PageRequest, every: Sequence[T]) -> tuple[Sequence[T], int, int]:
-    """One page of a list, its number and the number of the last one."""
+    """One page of a list, its number, and the number of the last page."""
     last = max(1, -(-len(every) // PAGE_SIZE))
     number = min(request.number("page"), last)
     return every[(number - 1) * PAGE_SIZE : number * PAGE_SIZE], number, last

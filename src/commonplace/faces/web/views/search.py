@@ -1,4 +1,4 @@
-"""Search: a page with all hits and facets, and the few hits that are shown while somebody types."""
+"""Search: a page with hits and facets, and suggestions while the user types."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from commonplace.services.listing import facets, list_documents
 from commonplace.services.site.documents import parsed_document
 
 PAGE_SIZE = 20
-"""Hits of one page."""
+"""Number of hits on one page."""
 SUGGESTED = 8
-"""Hits that are shown while somebody types."""
+"""Maximum number of suggestions."""
 FACETED = 200
-"""Best hits that the facets count."""
+"""Number of best hits that are counted in facets."""
 MAX_FACET_VALUES = 8
 PREFIX_CHARS = 3
-"""Characters from which on a searched word also marks the longer words that begin with it."""
+"""Minimum length of a query word that also marks longer words with this prefix."""
 _WORD = re.compile(r"\w[\w\u0300-\u036f]*")
-"""A word; accents may be characters of their own."""
+"""A word, including combining accents."""
 _SIGNS = re.compile(r"\[![\w-]+\][+-]?|(?<!\S)\[[ xX]\](?=\s)|\[\^[^\]\s]{1,40}\]:?|==([^=\s][^=]*)==|%%")
-"""Signs of callouts, tasks, footnotes, marked text and comments."""
+"""Markup of callouts, tasks, footnotes, highlights and comments."""
 LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
-"""Names of times up to now, and their days."""
+"""Names of recent periods, and their lengths in days."""
 _OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}
 
 
 @dataclass(frozen=True, slots=True)
 class ShownHit:
-    """A hit as pages show it."""
+    """A hit in the form that pages show."""
 
     found: FoundDocument
     url: str
@@ -55,7 +55,7 @@ class ShownHit:
     sections: tuple[tuple[str, Markup, str], ...]
     """Heading path, snippet and URL of each section."""
     why: str
-    """`words`, `meaning`, `words and meaning`, or "" where that is not looked for."""
+    """Reason for the hit: `words`, `meaning` or `words and meaning`; "" if not determined."""
 
 
 class ShownAnswer(TypedDict):
@@ -74,7 +74,7 @@ class ShownAnswer(TypedDict):
 
 
 def search(request: PageRequest) -> PageResponse:
-    """The page of a search, on the base as it is or was; recently changed pages without a query."""
+    """The search page, now or at a moment. Without a query, recently changed pages."""
     query = read_query(request.query)
     number = request.number("page")
     with at_moment(request) as (then, moments):
@@ -116,7 +116,7 @@ def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
 
 
 def suggest(request: PageRequest) -> PageResponse:
-    """The first hits by words, as a piece of HTML; recently changed pages without a query."""
+    """The first hits by words, as an HTML fragment. Without a query, recently changed pages."""
     query = read_query(request.query)
     with at_moment(request) as (then, _):
         chosen = query.chosen(then.collections)
@@ -173,7 +173,7 @@ def _shown(request: PageRequest, hit: searches.FoundHit, mark: Callable[[str], M
 
 
 def _visible_sections(request: PageRequest, found: FoundDocument, hit: searches.FoundHit) -> Sequence[SectionHit]:
-    """The sections of a hit without those that are withheld."""
+    """The sections of a hit without those that contain withheld text."""
     spans = spans_of(request, found)
     if not spans:
         return hit.hit.sections
@@ -191,14 +191,14 @@ def _section(
 
 
 def _readable(snippet: str) -> str:
-    """A snippet without the signs that a page shows as something else, such as callouts."""
+    """A snippet without markup that pages render differently, such as that of callouts."""
     return " ".join(_SIGNS.sub(r"\1", snippet).split())
 
 
 def _reasons(
     chosen: Sequence[Collection], asked: SearchQuery, hits: Sequence[searches.FoundHit]
 ) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """The hits found by words and those found by meaning, each as collection and path."""
+    """The hits found by words and the hits found by meaning, each as pairs of collection and path."""
     words: set[tuple[str, str]] = set()
     meaning: set[tuple[str, str]] = set()
     for collection in chosen:
@@ -240,14 +240,14 @@ def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
 
 
 def _bases(found: Sequence[tuple[str, Record]], query: QueryText) -> list[FacetRow]:
-    """The collections that hold the documents, if there are several."""
+    """Counts of documents by collection; none if there is only one collection."""
     counts = Counter(name for name, _ in found)
     chips = tuple(FacetChip(name, count, query.with_chip("base", name)) for name, count in counts.most_common())
     return [FacetRow("base", chips[:MAX_FACET_VALUES])] if len(chips) > 1 else []
 
 
 def _days(records: Sequence[Record], query: QueryText) -> list[FacetRow]:
-    """How many of the documents changed lately; nothing if a day is asked for already."""
+    """Counts of recently changed documents; none if the query has an `after:` operator."""
     if any(chip.operator == "after" for chip in query.chips):
         return []
     today = datetime.now(UTC).date()
@@ -261,7 +261,7 @@ def _days(records: Sequence[Record], query: QueryText) -> list[FacetRow]:
 
 
 def marker(words: str) -> Callable[[str], Markup]:
-    """A function that escapes a text and marks the words of a query in it."""
+    """A function that escapes a text and marks the words of a query."""
     parsed = parse_query(words, _folded_words, prefix=False)
     asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
     wanted = set(content_words(asked, language_of(asked, lambda _: 0.0)))
@@ -269,7 +269,7 @@ def marker(words: str) -> Callable[[str], Markup]:
     pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+") if grams else None
 
     def marked(text: str) -> Markup:
-        """The text with `<mark>` round the words of the query."""
+        """The escaped text with `<mark>` elements around words of the query."""
         parts: list[Markup] = []
         at = 0
         for found in _WORD.finditer(text):
