@@ -154,7 +154,7 @@ def _wire(row: Tool) -> types.Tool:
 
 
 def _shown(row: Tool, call: Call, arguments: JsonObject) -> ToolResult:
-    """Run a tool. If a write fails because this server is behind its remote, the call is repeated on the remote's state."""
+    """Run a tool. A write that fails because this server is behind its remote is repeated on the remote's state."""
     if row.read_only:
         return row.handler.run(call, arguments)
     return retries.call_on_latest(call.services.collections.opened, lambda: row.handler.run(call, arguments))

@@ -219,7 +219,7 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
 
 
 def _rendered(value: BaseModel, kept: Sequence[RetainedCopy], waiting: Sequence[str]) -> bytes:
-    """A value as JSON, with replaced or deleted texts that no commit contains, and a note if Git's index lags behind."""
+    """A value as JSON, with old texts that no commit contains, and a note if Git's index lags behind."""
     if not kept and not waiting:
         with suppress(PydanticSerializationError):  # a lone surrogate, which `json_bytes` replaces
             return to_json(value, inf_nan_mode="null")
