@@ -20,6 +20,7 @@ from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.access.session_owners import with_owner, without_owner
 from commonplace.faces.mcp.sdk import McpServer
 from commonplace.faces.mcp.transports.bodies import checked, in_json
+from commonplace.faces.mcp.transports.large_answers import without_large_events
 from commonplace.faces.responses import send_error, send_json
 from commonplace.settings import Tier
 
@@ -105,6 +106,7 @@ class StreamableHttpTransport:
         if self._worker is not None:
             scope, send = without_owner(scope, self._worker), with_owner(send, self._worker)
         if scope["method"] == "POST":
+            send = without_large_events(send)
             receive, malformed = await checked(scope, receive)
             if malformed is not None:
                 await send_json(send, 400, malformed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, SearchQuery
@@ -14,6 +15,9 @@ from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection,
 
 MAX_ECHOED_QUERY = 100
 """Characters of a question that such an answer repeats."""
+MAX_BODIES = 300_000
+"""Bytes of UTF-8 for all bodies of one list or search. With its copy in the text block the answer stays below 1 MiB,
+which clients accept as one event of a stream."""
 MARGIN = 24
 """Characters kept for the digits of counts."""
 LISTS_SHARE = 0.4
@@ -21,6 +25,31 @@ LISTS_SHARE = 0.4
 _LISTS = ("backlinks", "outlinks", "links", "sources")
 _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
 """Fields that remain of an entry whose other fields alone exceed the budget."""
+
+
+@dataclass(slots=True)
+class SharedBodies:
+    """The bodies of one answer, which share `MAX_BODIES`."""
+
+    left: int = MAX_BODIES
+    """Bytes for the bodies to come."""
+    is_cut: bool = False
+    """Whether a body was cut."""
+
+    def characters_of(self, body: str) -> int:
+        """How many characters of the next body the answer may hold."""
+        raw = body.encode("utf-8", "replace")
+        kept = len(raw[: self.left].decode("utf-8", "ignore"))
+        self.left -= min(len(raw), self.left)
+        self.is_cut = self.is_cut or kept < len(body)
+        return kept
+
+    def notice(self) -> dict[str, Json]:
+        """What an answer with cut bodies says beside them."""
+        if not self.is_cut:
+            return {}
+        said = f"The bodies of one answer share {MAX_BODIES:,} bytes, and some are cut (body_truncated)."
+        return {"notice": f"{said} Read on with kb_get and body_offset, or take a smaller limit."}
 
 
 def search_within(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int) -> ToolResult:

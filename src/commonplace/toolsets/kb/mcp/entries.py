@@ -14,7 +14,7 @@ from commonplace.services import links, listing, searches
 from commonplace.services.collections import FoundDocument, find_document
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.searches import FoundHit
-from commonplace.toolsets.kb.mcp.budget import entry_within, search_within, sections_within
+from commonplace.toolsets.kb.mcp.budget import SharedBodies, entry_within, search_within, sections_within
 from commonplace.toolsets.kb.mcp.json_output import (
     checked_day,
     file_uri,
@@ -65,7 +65,8 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
     if arguments.max_tokens:
         return search_within(collections, query, arguments.mode, arguments.max_tokens)
     answer = searches.search(collections, query, arguments.mode)
-    results = [_show_hit(call, hit, arguments) for hit in answer.hits]
+    bodies = SharedBodies()
+    results = [_show_hit(call, hit, arguments, bodies) for hit in answer.hits]
     more = arguments.offset + len(results) < answer.total
     shown: JsonObject = {
         "query": arguments.query,
@@ -74,9 +75,10 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
         "has_more": more,
         "results": results,
         **({} if answer.total else unknown_type(collections, arguments.entry_type)),
+        **bodies.notice(),
     }
     if answer.notice:
-        shown["notice"] = answer.notice
+        shown["notice"] = " ".join(str(one) for one in (answer.notice, shown.get("notice")) if one)
     found = [FoundDocument(hit.collection, hit.hit.record) for hit in answer.hits]
     whole = arguments.include_body or arguments.fields
     text = None if whole else {**shown, "results": [_brief(row, len(collections)) for row in results]}
@@ -129,13 +131,15 @@ def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
     )
     collections = call.services.collections.select(arguments.kb_name)
     page = listing.list_documents(collections, query)
+    bodies = SharedBodies()
     return {
-        "entries": [_with_body(call, found, arguments.fields) for found in page.found],
+        "entries": [_with_body(call, found, arguments.fields, bodies) for found in page.found],
         "total": page.total,
         "limit": arguments.limit,
         "offset": arguments.offset,
         "has_more": arguments.offset + len(page.found) < page.total,
         **({} if page.total else unknown_type(collections, arguments.entry_type)),
+        **bodies.notice(),
     }
 
 
@@ -149,10 +153,12 @@ def kb_recent(call: Call, arguments: KbRecent) -> ToolResult:
     )
     collections = call.services.collections.select(arguments.kb_name)
     page = listing.list_documents(collections, query)
+    bodies = SharedBodies()
     return {
-        "entries": [_with_body(call, found, arguments.fields) for found in page.found],
+        "entries": [_with_body(call, found, arguments.fields, bodies) for found in page.found],
         "count": len(page.found),
         **({} if page.total else unknown_type(collections, arguments.entry_type)),
+        **bodies.notice(),
     }
 
 
@@ -190,7 +196,7 @@ def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
     }
 
 
-def _show_hit(call: Call, found: FoundHit, arguments: KbSearch) -> dict[str, Json]:
+def _show_hit(call: Call, found: FoundHit, arguments: KbSearch, bodies: SharedBodies) -> dict[str, Json]:
     hit = found.hit
     best = hit.sections[0] if hit.sections else None
     entry = FoundDocument(found.collection, hit.record)
@@ -200,7 +206,7 @@ def _show_hit(call: Call, found: FoundHit, arguments: KbSearch) -> dict[str, Jso
     if "section" in (arguments.fields or ()):
         row["section"] = " > ".join(best.path) if best and best.path else None
     if arguments.include_body:
-        return without_empty(_bodied(call, entry, row, arguments.fields), ["body", *(arguments.fields or ())])
+        return without_empty(_bodied(call, entry, row, arguments.fields, bodies), ["body", *(arguments.fields or ())])
     return without_empty(selected(row, arguments.fields), arguments.fields)
 
 
@@ -231,14 +237,19 @@ def remember(call: Call, found: FoundDocument, document: Document, shown: JsonOb
     call.session.show_part(found.collection.name, path, revision, document.raw, span)
 
 
-def _with_body(call: Call, found: FoundDocument, fields: Sequence[str] | None) -> dict[str, Json]:
+def _with_body(call: Call, found: FoundDocument, fields: Sequence[str] | None, bodies: SharedBodies) -> dict[str, Json]:
     row = show_row(found)
-    return _bodied(call, found, row, fields) if fields and "body" in fields else selected(row, fields)
+    return _bodied(call, found, row, fields, bodies) if fields and "body" in fields else selected(row, fields)
 
 
-def _bodied(call: Call, found: FoundDocument, row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
+def _bodied(
+    call: Call, found: FoundDocument, row: dict[str, Json], fields: Sequence[str] | None, bodies: SharedBodies
+) -> dict[str, Json]:
+    if fields and "body" not in fields:
+        return selected(row, fields)
     document = found.collection.index.document(found.record.address)
-    shown = selected(row | {"body": document.body}, fields)
+    kept = _cut(row | {"body": document.body}, 0, bodies.characters_of(document.body))
+    shown = selected(kept, _with_cut(fields))
     remember(call, found, document, shown)
     return shown
 
@@ -258,7 +269,7 @@ def _cut(entry: dict[str, Json], offset: int, limit: int) -> dict[str, Json]:
     }
 
 
-def _with_cut(fields: list[str] | None) -> list[str] | None:
+def _with_cut(fields: Sequence[str] | None) -> Sequence[str] | None:
     """Asking for the body is asking for what says that it was cut."""
     cut = ["body_truncated", "body_length", "body_offset", "body_chunk_size"]
     return [*fields, *cut] if fields and "body" in fields else fields
