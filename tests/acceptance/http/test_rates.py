@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from serving import Server, served
-from support import new_repo
+from serving import TIMEOUT, Server, request, served, statuses
+from support import eventually, new_repo
 
 API = "/api/v1"
 
@@ -70,3 +71,22 @@ def test_without_a_proxy_nobody_chooses_an_address(tmp_path: Path) -> None:
         told = [{"X-Forwarded-For": f"203.0.113.{number}"} for number in range(3)]
         answers = [server.ask("GET", f"{API}/pages", key="wrong", headers=one).status for one in told]
         assert answers == [401, 429, 429]
+
+
+def test_bodies_that_callers_leave_unfinished_have_a_total_size(tmp_path: Path) -> None:
+    mib = 1024 * 1024
+    head = {"Content-Type": "application/json", "Content-Length": str(16 * mib)}
+    with served(new_repo(tmp_path / "base", {"a.md": "# A\n"}).path) as server, ExitStack() as stack:
+        opened = [stack.enter_context(server.connect()) for _ in range(5)]
+        for connection in opened:
+            connection.sendall(request("POST", "/mcp", head) + b" " * (15 * mib))
+        (refused, *_), _, _ = select.select(opened, [], [], TIMEOUT)
+        answer = refused.recv(65_536)
+        assert statuses(answer) == [429]
+        assert b"retry-after: 2\r\n" in answer.lower()
+        for connection in opened:
+            connection.close()
+        eventually(lambda: server.ask("GET", "/api/v1/pages").status == 200)
+        with server.connect() as connection:
+            connection.sendall(request("POST", "/mcp", head) + b" " * (16 * mib))
+            assert statuses(connection.recv(65_536)) == [400]

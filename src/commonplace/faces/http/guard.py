@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import anyio.to_thread
@@ -17,7 +17,13 @@ from commonplace.faces.access.credentials import authorization, combined
 from commonplace.faces.access.rate_limits import WRONG_KEY, RateLimiter
 from commonplace.faces.access.tokens import LEAST_SCOPE
 from commonplace.faces.http.allowed_hosts import AllowedHosts, is_loopback
-from commonplace.faces.http.bodies import ClientDisconnectError, RequestTimeoutError, buffered_body, replayed
+from commonplace.faces.http.bodies import (
+    ClientDisconnectError,
+    RequestTimeoutError,
+    UnfinishedBodies,
+    buffered_body,
+    replayed,
+)
 from commonplace.faces.http.cors import is_preflight, send_preflight, shared
 from commonplace.faces.responses import send_error
 
@@ -60,6 +66,8 @@ class Guard:
     """Value of `WWW-Authenticate` for a request without a key."""
     spares_loopback: bool = False
     """Whether calls from this machine without a key are exempt from the rate limit."""
+    unfinished: UnfinishedBodies = field(default_factory=UnfinishedBodies)
+    """The bodies that are being received."""
 
     async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -72,9 +80,12 @@ class Guard:
             if self.names.shares_with(origin) and is_preflight(scope["method"], headers):
                 await send_preflight(send, headers)
                 return
+            counted_as = f"address:{self._address(scope, headers)}"
             if not rules.is_open(scope):
-                scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
-            body = await buffered_body(receive, rules.max_body(scope), headers.get("content-length", ""))
+                caller = scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
+                counted_as = caller.counted_as
+            declared = headers.get("content-length", "")
+            body = await buffered_body(receive, rules.max_body(scope), declared, self.unfinished, counted_as)
             if body and not rules.takes_any_type(scope):
                 _check_type(headers, rules.body_type)
         except ClientDisconnectError:
@@ -119,8 +130,7 @@ class Guard:
             )
 
     async def _admitted(self, scope: Scope, headers: Headers, credentials: str | None) -> Caller:
-        peer: str = (scope.get("client") or ("",))[0]
-        address = client_address(peer, combined(headers, "x-forwarded-for") if self.names.public_host else "")
+        address = self._address(scope, headers)
         try:
             found = await self._authenticated(credentials)
         except KnowledgeError as error:
@@ -131,6 +141,10 @@ class Guard:
         if caller.id or not (self.spares_loopback and is_loopback(address)):
             self.limiter.take(caller.counted_as)
         return caller
+
+    def _address(self, scope: Scope, headers: Headers) -> str:
+        peer: str = (scope.get("client") or ("",))[0]
+        return client_address(peer, combined(headers, "x-forwarded-for") if self.names.public_host else "")
 
     async def _authenticated(self, authorization: str | None) -> Caller:
         if self.authenticator.is_local(authorization):

@@ -6,8 +6,9 @@ import anyio
 import pytest
 from starlette.types import Message, Receive
 
-from commonplace.domain.errors import TooLargeError
-from commonplace.faces.http.bodies import ClientDisconnectError, buffered_body, replayed
+from commonplace.domain.errors import RateLimitedError, TooLargeError, UnavailableError
+from commonplace.faces.http import bodies
+from commonplace.faces.http.bodies import ClientDisconnectError, UnfinishedBodies, buffered_body, replayed
 
 
 def messages(*parts: bytes | None) -> Receive:
@@ -24,7 +25,7 @@ def messages(*parts: bytes | None) -> Receive:
 
 
 def buffered(limit: int, declared: str, *parts: bytes | None) -> bytes:
-    return anyio.run(buffered_body, messages(*parts), limit, declared)
+    return anyio.run(buffered_body, messages(*parts), limit, declared, UnfinishedBodies(), "key")
 
 
 def test_a_body_is_read_whole_in_whatever_parts_it_comes() -> None:
@@ -66,3 +67,26 @@ def test_an_application_gets_the_body_once_and_then_what_comes_after_it() -> Non
     first, *later = anyio.run(read)
     assert first == {"type": "http.request", "body": b"whole", "more_body": False}
     assert [message["type"] for message in later] == ["http.request", "http.disconnect"]
+
+
+def test_unfinished_bodies_of_a_caller_and_of_all_callers_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bodies, "MAX_OF_CALLER", 10)
+    monkeypatch.setattr(bodies, "MAX_OF_ALL", 15)
+    unfinished = UnfinishedBodies()
+
+    def part(caller: str, *parts: bytes | None) -> bytes:
+        return anyio.run(buffered_body, messages(*parts), 100, "", unfinished, caller)
+
+    unfinished.add("a", 6)
+    with pytest.raises(RateLimitedError, match="unfinished bodies of your requests") as refused:
+        part("a", b"hello", b"")
+    assert refused.value.context["retry_after"] == bodies.RETRY_SECONDS
+    assert part("b", b"hello", b"world") == b"helloworld"
+    with pytest.raises(UnavailableError, match="too many large bodies"):
+        part("b", b"hello", b"world", b"")
+    with pytest.raises(ClientDisconnectError):
+        part("b", b"hello", None)
+    assert part("a", b"whole bodies do not count") == b"whole bodies do not count"
+    unfinished.remove("a", 6)
+    assert part("a", b"hello", b"world", b"") == b"helloworld"
+    assert part("b", b"hello", b"world", b"") == b"helloworld"
