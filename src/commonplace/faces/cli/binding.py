@@ -18,16 +18,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_ori
 
 import typer
 
+from commonplace import WORKER_VARIABLE
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from commonplace.faces.cli.options import CommonOptions
 from commonplace.faces.cli.output import Output, terminal
 from commonplace.faces.cli.session import CliDependencies, Session
-from commonplace.settings import load_settings
+from commonplace.settings import load_settings, unknown_variables
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Command = Callable[..., int | None]
@@ -95,6 +98,9 @@ class BoundCommand:
                 least = "ERROR" if settings.log_level == "error" else "WARNING"
                 logging.basicConfig(level=least, format="%(levelname)s %(name)s: %(message)s")
                 logging.getLogger("commonplace").setLevel(settings.log_level.upper())
+                if WORKER_VARIABLE not in os.environ:
+                    for unknown in unknown_variables():
+                        log.warning("%s", unknown)
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:
             out.flush()
