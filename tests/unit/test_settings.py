@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError
-from commonplace.settings import Setting, about, default_settings, every_setting, load_settings, origins
+from commonplace.settings import (
+    Setting,
+    about,
+    default_settings,
+    every_setting,
+    load_settings,
+    origins,
+    unknown_variables,
+)
 
 
 @pytest.fixture
@@ -49,6 +57,23 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_file(home: dict[str,
 
 def test_an_empty_variable_sets_nothing(home: dict[str, str]) -> None:
     assert load_settings({**home, "COMMONPLACE_TIER": ""}).tier is None
+
+
+def test_a_variable_that_is_no_setting_is_named_with_the_nearest_and_without_its_value() -> None:
+    given = {"COMMONPLACE_API_KEYS": "hunter2", "commonplace_port": "hunter2", "COMMONPLACE_XYZZY": "hunter2"}
+    near, far, small = unknown_variables(given)
+    assert (near, small) == tuple(
+        f"The environment variable {name} is no setting and is ignored. Did you mean {meant}?"
+        for name, meant in [("COMMONPLACE_API_KEYS", "COMMONPLACE_API_KEY"), ("commonplace_port", "COMMONPLACE_PORT")]
+    )
+    assert far == "The environment variable COMMONPLACE_XYZZY is no setting and is ignored. docs/settings.md lists all."
+
+
+def test_settings_and_the_variables_of_other_programs_are_not_named() -> None:
+    known = [setting.variable for setting in every_setting()]
+    kubernetes = ["SERVICE_HOST", "SERVICE_PORT_HTTP", "MCP_PORT", "PORT_80_TCP", "PORT_80_TCP_ADDR"]
+    of_others = ["COMMONPLACE_CONFIG", "_COMMONPLACE_WORKER", *(f"COMMONPLACE_{name}" for name in kubernetes)]
+    assert unknown_variables(dict.fromkeys([*known, *of_others], "x")) == []
 
 
 def test_folders_are_a_list_in_the_file_and_separated_in_the_environment(home: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ on the command line if the command has it.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
@@ -33,12 +34,14 @@ PREFIX = "COMMONPLACE_"
 CONFIG_VARIABLE = "COMMONPLACE_CONFIG"
 __all__ = [
     "CURRENT_FOLDER", "CommitMode", "LogLevel", "Setting", "Settings", "Tier", "WikilinkStyle", "about", "config_file",
-    "default_settings", "every_setting", "load_settings", "origins",
+    "default_settings", "every_setting", "load_settings", "origins", "unknown_variables",
 ]  # fmt: skip
 _EXCLUDED_BY = {"kb": "replica_of", "replica_of": "kb"}
 """Settings that exclude each other: a flag for the key removes values of the other setting."""
 MAX_SHOWN_SETTING = 60
 """Maximum length in characters of a wrong value in an error."""
+_OF_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_|$)|$)")
+"""Variables that Kubernetes sets in each container for a service whose name begins with `commonplace`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,22 @@ def config_file(environment: Environment = os.environ) -> tuple[Path, bool]:
     home = Path(environment.get("HOME") or Path.home())
     folder = _base_folder(environment, "XDG_CONFIG_HOME", home / ".config")
     return (Path(named), True) if named else (folder / "commonplace" / "config.toml", False)
+
+
+def unknown_variables(environment: Environment = os.environ) -> list[str]:
+    """A sentence for each variable that has the prefix of settings and is none, without its value."""
+    known = {PREFIX + name.upper() for name in _KINDS} | {CONFIG_VARIABLE}
+    found = {name for name in environment if name.upper().startswith(PREFIX)} - known
+    names = [name.removeprefix(PREFIX) for name in known]
+    return [_ignored(name, names) for name in sorted(found) if not _OF_KUBERNETES.search(name)]
+
+
+def _ignored(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistake
+
+    nearest = get_close_matches(name.upper().removeprefix(PREFIX), known, 1)
+    meant = f"Did you mean {PREFIX}{nearest[0]}?" if nearest else "docs/settings.md lists all."
+    return f"The environment variable {name[:MAX_SHOWN_SETTING]} is no setting and is ignored. {meant}"
 
 
 def _base_folder(environment: Environment, name: str, default: Path) -> Path:

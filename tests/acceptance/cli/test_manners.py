@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
@@ -260,3 +261,10 @@ def test_json_errors_are_one_object_on_standard_error(shell: Shell) -> None:
     assert done.stdout == b""
     assert json.loads(done.stderr)["error"]["code"] == "not_found"
     assert done.stderr.count("\n") == 1
+
+
+def test_a_misspelt_setting_in_the_environment_is_named_once(shell: Shell) -> None:
+    done = replace(shell, environment={"COMMONPLACE_TOOLSETT": "hunter2"})("search", "tea", "--json")
+    assert (done.code, done.json["total"] > 0) == (0, True)
+    assert done.stderr.count("TOOLSETT is no setting and is ignored. Did you mean COMMONPLACE_TOOLSET?") == 1
+    assert "hunter2" not in done.stderr

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_ori
 
 import typer
 
+from commonplace import WORKER_VARIABLE
 from commonplace.domain.changes import recording_waiting_index
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.call_log import traced_call
@@ -25,10 +26,12 @@ from commonplace.faces.cli.failures import INTERRUPTED, PIPE_CLOSED, report
 from commonplace.faces.cli.options import CommonOptions
 from commonplace.faces.cli.output import Output, terminal
 from commonplace.faces.cli.session import CliDependencies, Session
-from commonplace.settings import load_settings
+from commonplace.settings import load_settings, unknown_variables
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Command = Callable[..., int | None]
@@ -102,6 +105,9 @@ class BoundCommand:
                 form = f"%(asctime)s {LOG_FORMAT}" if self.__name__ in SERVERS else LOG_FORMAT
                 logging.basicConfig(level=least, format=form, datefmt=LOG_TIME)
                 logging.getLogger("commonplace").setLevel(settings.log_level.upper())
+                if WORKER_VARIABLE not in os.environ:
+                    for unknown in unknown_variables():
+                        log.warning("%s", unknown)
                 return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
         except KnowledgeError as error:
             out.flush()

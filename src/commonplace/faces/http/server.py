@@ -146,13 +146,12 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self._worker is None or self.should_exit:
             return
-        loop = asyncio.get_running_loop()
         member = Member(
             self._worker.given, lambda: len(self.server_state.connections), self._protocol, self._asked_to_end
         )
         self._member = TimeoutProtocol.member = member
         member.start()
-        self._worker.indexed.listen(lambda: loop.call_soon_threadsafe(member.tell, Kind.INDEXED))
+        self._worker.indexed.listen(lambda: member.tell_soon(Kind.INDEXED))
 
     def _protocol(self) -> asyncio.Protocol:
         return TimeoutProtocol(self.config, self.server_state, self.lifespan.state, asyncio.get_running_loop())

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -67,6 +68,11 @@ class Member:
         """Send the supervisor a frame without content. Must be called on the event loop."""
         self._send(Frame(kind))
 
+    def tell_soon(self, kind: Kind) -> None:
+        """Tell the supervisor something, from any thread; nothing happens once the event loop has ended."""
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self.tell, kind)
+
     def pass_on(self, descriptor: int, number: int, read: bytes) -> bool:
         """Pass a connection to another worker, through the supervisor. Returns whether the frame could be sent."""
         return self._send(Frame(Kind.CONNECTION, number, read, descriptor))
@@ -79,7 +85,9 @@ class Member:
         channel = self.given.channel
         try:
             channel.send(frame)
-        except OSError as error:
+        except ConnectionError:
+            return False  # the supervisor has ended, which `_heard` reads and logs
+        except OSError as error:  # no more files
             log.warning("the supervisor cannot be told: %s", error.strerror)
             return False
         if channel.waits:
