@@ -1,4 +1,4 @@
-"""inotify: the changes in folders up to the present moment.
+"""Reads the changes in folders up to the present moment from inotify(7).
 
 Linux queues an event before the system call that changed something returns. A reader that drains the queue when a query
 arrives therefore knows every change that was complete by then, without a background thread. inotify does not report
@@ -122,7 +122,7 @@ def _calls() -> tuple[_Call, _Call, _Call]:
 
 
 def _checked(call: _Call, *arguments: int | bytes) -> int:
-    import ctypes  # noqa: PLC0415 - as above
+    import ctypes  # noqa: PLC0415 - slow to import
 
     result = call(*arguments)
     if result < 0:

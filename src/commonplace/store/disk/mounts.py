@@ -11,7 +11,7 @@ _SILENT = re.compile(
     r"9p|afs|beegfs|ceph|cifs|coda|drvfs|fakeowner|fuse.*|gfs2|glusterfs|lustre|ncpfs|nfs4?|ocfs2|prl_fs|smb3|smbfs"
     r"|vboxsf|virtiofs|vmhgfs"
 )
-"""File system types, as the kernel names them, that other machines write to; and all FUSE file systems."""
+"""Names of the file system types that other machines may write to, and of all FUSE file systems."""
 _ESCAPED = re.compile(r"\\(\d{3})")
 
 

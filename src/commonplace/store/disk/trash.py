@@ -42,7 +42,7 @@ class FolderTrash:
     """The items of one folder. Reading is always safe; `put` needs the folder's writer lock."""
 
     def __init__(self, base: Path, key: str, max_bytes: int = MAX_TRASH_BYTES) -> None:
-        """Create no files before the first `put`.
+        """Open the trash of a folder. No file is created before the first `put`.
 
         Args:
             base: Folder with the trash of every folder.
