@@ -66,7 +66,7 @@ class NamedDocument:
 
 
 class LinkLookup(Protocol):
-    """The lookups in a collection that the rules need."""
+    """The lookups in a collection that the rules require."""
 
     def at(self, path: str) -> Address | None:
         """The document or other file at exactly this path.
@@ -155,7 +155,7 @@ def resolve_target(
 def _named(
     path: str, places: Sequence[str], named: Sequence[NamedDocument], site: SiteTree | None
 ) -> list[NamedDocument]:
-    """The documents that a target means by rules 3 to 7, of those with its key."""
+    """The documents with the target's key that the target means by rules 3 to 7."""
     fitting = _by_url(site, path, named) if site and path.startswith("/") else []
     if is_fixed(path):
         fitting = fitting or _by_path(places, named)
@@ -174,16 +174,16 @@ def _as_written(text: str) -> str:
 
 
 def meaning_scope(link: Link, source: Address, sites: Sequence[SiteTree]) -> str:
-    """What of its source a link's target depends on: "", a folder, or the document itself.
+    """The part of a link's source that its target depends on: "" for none, a folder, or the document itself.
 
-    A path from the root has the same target in every folder; a link without a target means its own document. Links of
-    docs trees depend on where their document is published.
+    A path from the root has the same target in every folder; a link without a target means its own document. Links in
+    docs trees depend on the place where their document is published.
     """
     return target_scope(link.target, link.collection, source, sites, markdown=link.kind in MARKDOWN_KINDS)
 
 
 def target_scope(target: str, collection: str, source: Address, sites: Sequence[SiteTree], *, markdown: bool) -> str:
-    """As `meaning_scope`, for the parts of a link that count."""
+    """The result of `meaning_scope` for a link with this target and collection, and of this kind."""
     if not target or (sites and markdown):
         return source.path
     return "" if target[0] == "/" and not collection else source.folder
@@ -207,7 +207,7 @@ def _places(path: str, source: Address | None, site: SiteTree | None, *, markdow
 
 
 def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[NamedDocument]:
-    """Rule 2 regardless of case."""
+    """The documents that match by rule 2 regardless of case."""
     for place in places:
         forms = {fold(form) for form in place_files(place)}
         fitting = [one for one in named if fold(one.address.path) in forms]
@@ -227,18 +227,18 @@ def _by_url(site: SiteTree, path: str, named: Sequence[NamedDocument]) -> list[N
 
 
 def _own_names(named: NamedDocument) -> list[str]:
-    """Its aliases, and its id if that is not its path."""
+    """Aliases of a document, and its id if the id is not its path."""
     return [*named.aliases, *([named.id] if named.id != named.address.id else [])]
 
 
 def _by_id(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
-    """Rule 3."""
+    """The documents that match by rule 3."""
     wanted = {form(path), form(without_suffix(path.rstrip("/")))}
     return [one for one in named if form(one.id) in wanted]
 
 
 def _by_end(path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
-    """Rule 5."""
+    """The documents that match by rule 5."""
     bare = without_suffix(path.rstrip("/"))
     folded = fold(bare)
     shortest = _shortest([one for one in named if ends_path(folded, one.address, fold)], lambda one: one.address)
@@ -248,13 +248,13 @@ def _by_end(path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
 
 
 def _by_title(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
-    """Rule 6."""
+    """The documents that match by rule 6."""
     whole = form(path)
     return [one for one in named if whole in {form(one.title), *map(form, one.aliases)}]
 
 
 def _other_file(path: str, lookup: LinkLookup) -> Address | None:
-    """Rule 8. A target without a suffix can only be a document."""
+    """The file that matches by rule 8; None for a target without a suffix, which can only be a document."""
     if "." not in path.rpartition("/")[2] or is_document_path(path):
         return None
     folded = f"/{fold(path)}"
