@@ -38,7 +38,7 @@ class ClientProgram:
 
 
 CURRENT_CLIENT: ContextVar[ClientProgram | None] = ContextVar("client", default=None)
-"""The client program of the current thread's caller; None if the face does not know it."""
+"""The client program of the current thread's caller; None if unknown."""
 
 
 class FileStat(NamedTuple):

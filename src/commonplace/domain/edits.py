@@ -31,7 +31,7 @@ def replace_section(
     Args:
         document: The document that contains the section.
         section: A section of the document.
-        text: The new text. If it repeats a heading that is kept, the repetition is dropped.
+        text: The new text. If it repeats a preserved heading, the repetition is removed.
         keep_heading: Whether to preserve the heading line. If false, `text` replaces the heading, too.
         subsections: Whether to replace the subsections, too. Ignored for the text before the first heading.
 
@@ -321,7 +321,7 @@ def _without_heading(line: str, text: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """The text without blank lines at its ends, with Unix line ends. The first line keeps its indentation."""
+    """The text without blank lines at its ends, with Unix line ends. The first line's indentation is preserved."""
     lines = utf8(with_unix_line_ends(text))
     first, last = _core(lines)
     return lines[first:last].decode()

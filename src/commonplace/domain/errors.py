@@ -135,7 +135,7 @@ class IndexingError(KnowledgeError):
 
 
 class GitError(KnowledgeError):
-    """A Git operation failed. The message gives the reason, the hint the next step."""
+    """A Git operation failed. The message gives the reason, the hint what to do."""
 
     code = Code.GIT
 

@@ -3,7 +3,7 @@
 A target `T` in a document of the folder `F` is resolved by these rules in order; the first that matches decides.
 docs/links.md has the same table with examples, and lists the differences from Obsidian.
 
-1. A fragment alone is the document itself.
+1. A fragment without a path is the document itself.
 2. A path: in a wikilink, embed or frontmatter link from the root, then from `F`; in a Markdown link or image from `F`,
    then from the root. `/T` is from the root only, `./T` and `../T` from `F` only. For these three, no other rule
    applies, except that an alias may be `/T` (the path at which a site publishes the document).
@@ -15,7 +15,7 @@ docs/links.md has the same table with examples, and lists the differences from O
 7. Rules 3 and 6 regardless of case, width and Unicode normalization.
 8. The end of another file's path (`plan.png` for `files/2024/plan.png`); of several, the shortest.
 
-In a docs tree (`domain.sites`) a Markdown link is first looked up where the site's generator leads it.
+In a docs tree (`domain.sites`) a Markdown link is first resolved by the rules of the site's generator.
 
 A path matches as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, if it names a folder, as
 the `index.md` or `README.md` in it. It never leads above the root. If a rule matches several documents equally, the

@@ -336,7 +336,7 @@ class Index(Protocol):
         ...
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
-        """Links of a document as given (not as indexed) with their targets, one for each of `document.links`."""
+        """Links of a parsed document (not of the indexed one) with their targets, one for each of `document.links`."""
         ...
 
     def lookup(self) -> LinkLookup:

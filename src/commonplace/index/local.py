@@ -251,7 +251,7 @@ class LocalIndex:
         return self._query(self._broken)
 
     def findings(self) -> list[Record]:
-        """Records with findings; unreadable files have a finding that says so."""
+        """Records with findings; an unreadable file has a finding, too."""
         return self._query(lambda view: listing.records_with_findings(view.connection))
 
     def document(self, address: Address) -> Document:

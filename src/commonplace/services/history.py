@@ -160,7 +160,7 @@ def bring_back(
 
     Raises:
         AlreadyExistsError: `to` has another text, and `force` is false.
-        NotFoundError, StorageError: kind "trash": the item is gone, or unreadable.
+        NotFoundError, StorageError: kind "trash": the item no longer exists, or is unreadable.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     trash = collection.store.trash

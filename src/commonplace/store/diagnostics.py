@@ -125,7 +125,7 @@ def _identity(name: str, repository: GitRepository) -> Iterator[Diagnostic]:
 
 
 def _stale(name: str, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
-    """Stale Git locks of a killed process. Git refuses to work while they exist.
+    """Report stale Git locks of a killed process. Git does not work while they exist.
 
     A linked work tree has its own index and HEAD; it shares branches and configuration with the main one.
     """

@@ -199,7 +199,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, limits: TimeLimits) -
 
 
 class _NoEndError(Exception):
-    """A process did not end within its limits; the message says which."""
+    """A process exceeded a limit, which the message names."""
 
     def __init__(self, message: str, kind: str = "timeout") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""`#tags` in a body, by Obsidian's rules: any script, nested with `/`, never digits alone, not in code or links."""
+"""`#tags` in a body, by Obsidian's rules: any script, nested by `/`, not only digits, not in code or links."""
 
 from __future__ import annotations
 

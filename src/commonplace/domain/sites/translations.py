@@ -49,7 +49,7 @@ def is_language_code(name: str) -> bool:
 def language_folders(folders: Iterable[str]) -> list[str]:
     """The folders with translations, or with one of several languages: `docs/fr`, `i18n/pt-BR`, `pages.de`.
 
-    A folder named by a code counts if it is beside another such folder, or if the code is one of the clear ones.
+    A folder named by a code counts if it is beside another such folder, or if the code is in `_CLEAR`.
 
     Args:
         folders: Every folder of a collection that contains documents.

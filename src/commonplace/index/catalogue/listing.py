@@ -1,4 +1,4 @@
-"""Lists, tags and totals: queries that need the catalogue alone, without opening files."""
+"""Lists, tags and totals: queries that only need the catalogue, without opening files."""
 
 from __future__ import annotations
 

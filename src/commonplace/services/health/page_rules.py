@@ -68,7 +68,7 @@ def health_findings(
 
 
 def known_findings(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """Findings that the index alone shows: outdated pages, declared contradictions, broken anchors."""
+    """Findings that need only the index: outdated pages, declared contradictions, broken anchors."""
     day = datetime.now(UTC).date().isoformat()
     for record in records:
         yield from _stale(record, day)

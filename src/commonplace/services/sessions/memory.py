@@ -101,7 +101,7 @@ class SessionMemory:
                 self._unseen.popitem(last=False)
 
     def is_unseen(self, scope: str, name: str, revision: str) -> bool:
-        """Whether the session knows this revision only from a receipt over text that it was not shown."""
+        """Whether the session has this revision only from a receipt for text that it was not shown."""
         with self._lock:
             return self._unseen.get((scope, name)) == revision
 

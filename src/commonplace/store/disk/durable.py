@@ -40,7 +40,7 @@ class FlushError(OSError):
 
 
 class Unsynced:
-    """Written files that are not yet durable. `sync` makes all of them durable; the end of the block closes them."""
+    """Written files that are not durable yet. `sync` makes all of them durable; the end of the block closes them."""
 
     def __init__(self) -> None:
         self._descriptors: list[int] = []

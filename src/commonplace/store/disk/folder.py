@@ -98,7 +98,7 @@ def file_stat(status: os.stat_result) -> FileStat:
 def is_foreign(status: os.stat_result, root: Path) -> bool:
     """Whether a file has another hard link and does not have the folder's owner and device.
 
-    Such a link exposes a file of another user. Links between files of one user cannot be told apart.
+    Such a link exposes a file of another user. Links between files of one user cannot be distinguished.
 
     Args:
         status: Metadata of the file.
@@ -115,7 +115,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        """Real and absolute path. The folder is opened for every call, so that a replaced folder is noticed."""
+        """Real and absolute path. The folder is opened for every call, so that a replaced folder is detected."""
 
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of the regular file at an address; None if there is none that may be served.
@@ -157,7 +157,7 @@ class Folder:
     def reading(self) -> Generator[Callable[[Address], bytes]]:
         """A context with a function like `read`, at half the cost for files in the same folders.
 
-        The folders stay open: if one is replaced meanwhile, only the next context notices.
+        The folders remain open. If a folder is replaced meanwhile, only the next context sees the new one.
         """
         try:
             descent = _FolderDescriptors(self.path)

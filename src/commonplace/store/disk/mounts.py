@@ -16,7 +16,7 @@ _ESCAPED = re.compile(r"\\(\d{3})")
 
 
 def reports_changes(folder: Path, mounts: Path = _MOUNTS) -> bool:
-    """Whether the system reports every change in a folder, as far as known.
+    """Whether the system reports every change in a folder. True if the file system is not known to be a share.
 
     Args:
         folder: Real and absolute path.

@@ -68,7 +68,7 @@ class TransactionWriter:
         Raises:
             ConflictError: another program has changed one of the files.
             StorageError, GitError, ReadOnlyError, UnavailableError: the write failed and nothing was changed. Kind
-                "write": the message says what was changed.
+                "write": the message names the changes.
         """
         token = secrets.token_hex(6)
         return self._apply(token, changes, plan(token), read or {})

@@ -219,7 +219,7 @@ class NewCommits:
         """Move the branch to the last commit; returns the folders whose names have changed, in order.
 
         Raises:
-            GitError: the branch keeps moving, or is no longer the current one.
+            GitError: the branch has moved in `MAX_COMMIT_ATTEMPTS` attempts, or is no longer the current one.
             UnavailableError: another program holds the branch's lock.
         """
         for _ in range(MAX_COMMIT_ATTEMPTS):

@@ -1,7 +1,7 @@
 """Sends requests to a cluster by the official client, and converts its failures to the domain's errors.
 
-The client is optional, and is imported when a connection is opened. Errors tell the operator what to do. They do not
-contain texts of the cluster, which may name other indexes.
+The client is optional, and is imported when a connection is opened. Errors contain the operator's next step, but no
+texts of the cluster, which may name other indexes.
 """
 
 from __future__ import annotations

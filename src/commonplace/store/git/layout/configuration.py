@@ -79,7 +79,7 @@ def protected_settings(name: str) -> list[str]:
 
 def named_path(value: str, base: Path) -> Path:
     """The path in a setting's value: `~` is a home folder, and a relative path begins at `base`."""
-    return base / os.path.expanduser(value)  # noqa: PTH111 - an unknown user's home stays as it is
+    return base / os.path.expanduser(value)  # noqa: PTH111 - an unknown user's home is unchanged
 
 
 def _included(file: Path, read: Read, conditional: bool, depth: int) -> Iterator[Setting]:

@@ -133,7 +133,7 @@ class DocumentSpans:
     def first_of(self, address: Address) -> str:
         """The commit that first touched a document; "" if it is not cached or the lock is not free.
 
-        The result stays valid when the branch moves, because it concerns that commit and its ancestors.
+        The result remains valid when the branch moves, because it depends only on that commit and its ancestors.
         """
         if not self._lock.acquire(blocking=False):
             return ""

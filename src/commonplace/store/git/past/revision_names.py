@@ -87,7 +87,7 @@ def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_REF_BYTES:
                 return None
         reference = guarded(lambda: repository.handle.references.get(f"refs/tags/{name}"))
-        if reference is None or not isinstance(reference.target, pygit2.Oid):  # Git makes no symbolic tags
+        if reference is None or not isinstance(reference.target, pygit2.Oid):  # Git creates no symbolic tags
             return None
         return guarded(lambda: reference.peel(pygit2.Commit))
     except (ValueError, KeyError, OSError, GitError):
