@@ -32,7 +32,7 @@ _DRIVE = re.compile(r"^[A-Za-z]:([/\\]|$)")
 _SHORT_GIT = re.compile(r"^git~\d+$")
 _PLAIN_PART = r"[A-Za-z0-9_](?:[A-Za-z0-9_. +,()-]*[A-Za-z0-9_+,()-])?"
 _PLAIN_PATH = re.compile(rf"{_PLAIN_PART}(?:/{_PLAIN_PART})*")
-"""Paths that break no rule if they are no longer than `MAX_COMPONENT_BYTES`: almost all paths of real folders."""
+"""Matches paths that are valid if not longer than `MAX_COMPONENT_BYTES`, which includes almost all real paths."""
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
@@ -40,14 +40,14 @@ _INVISIBLE = re.compile(
 
 
 _BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the direction in which text is shown, so that a name looks like another one."""
+"""Characters that change the direction of text, so that a name can look like another one."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
     """A relative path inside one collection, `/`-separated, with its suffix (`notes/idea.md`).
 
-    Build one from outside input with `parse_address`, never directly.
+    For input from outside, use `parse_address`, never the constructor.
     """
 
     path: str
@@ -57,12 +57,12 @@ class Address:
 
     @property
     def folder(self) -> str:
-        """The part before the last `/`, or "" at the root."""
+        """The part before the last `/`; "" at the root."""
         return self.path.rpartition("/")[0]
 
     @property
     def name(self) -> str:
-        """The last part, suffix included."""
+        """The last part, including the suffix."""
         return self.path.rpartition("/")[2]
 
     @property
@@ -82,10 +82,10 @@ class Address:
 
 
 def read_also(names: Sequence[str]) -> None:
-    """Set which further files are documents: suffixes such as `.qmd`, and masks such as `README` and `*.txt`.
+    """Set the further files that are documents: suffixes such as `.qmd`, and masks such as `README` and `*.txt`.
 
-    Global to the process, and set before any folder is read. A mask is compared with the file's name, regardless of
-    case, with `*`, `?` and `[…]` as in a shell.
+    The setting is global to the process; set it before any folder is read. A mask is compared with the file's name,
+    regardless of case, with `*`, `?` and `[…]` as in a shell.
     """
     _FurtherNames.suffixes = tuple(
         name.lower() for name in names if name.startswith(".") and not _WILDCARD.search(name)
@@ -102,7 +102,7 @@ class _FurtherNames:
 
 
 def further_names() -> tuple[str, ...]:
-    """The names that were given to `read_also`."""
+    """The names passed to `read_also`."""
     return _FurtherNames.given
 
 
@@ -112,7 +112,7 @@ def document_suffixes() -> tuple[str, ...]:
 
 
 def is_document_path(path: str) -> bool:
-    """Whether a file of this path or name is read as a document: by its suffix, in any case, or by a mask."""
+    """Whether a file with this path or name is read as a document: by its suffix (in any case) or by a mask."""
     if path.endswith(MARKDOWN_SUFFIXES):
         return True
     lowered = path.lower()
@@ -126,8 +126,8 @@ def parse_address(text: str) -> Address:
     """Parse a path from outside.
 
     Rejected are: the empty path, absolute paths, drive letters and UNC, backslashes, control characters and line
-    breaks; parts that are empty, `.` or `..`, that begin with a dot (`.git` included) or are a Git short name for such
-    a part, that are invisible, or that end in a dot or blank; lone surrogates; parts over 255 bytes and paths over
+    breaks; parts that are empty, `.` or `..`, that begin with a dot (such as `.git`) or are a short name (NTFS) for
+    such a part, that are invisible, or that end in a dot or blank; lone surrogates; parts over 255 bytes and paths over
     1,024 bytes of UTF-8.
 
     Raises:
@@ -144,7 +144,7 @@ def parse_address(text: str) -> Address:
 
 
 def address_or_none(text: str) -> Address | None:
-    """The address that a path spells; None if the path breaks a rule of `parse_address`."""
+    """The address of a path; None if the path breaks a rule of `parse_address`."""
     try:
         return parse_address(text)
     except InvalidInputError:
@@ -165,7 +165,7 @@ def parse_document_address(text: str) -> Address:
 
 
 def require_new_name(address: Address) -> None:
-    """Refuse a name that no new file gets; a file that has it already can be read.
+    """Reject a name that new files must not have; existing files with such a name are readable.
 
     Raises:
         InvalidInputError: the path contains a bidirectional control character.
@@ -195,7 +195,7 @@ def _without_suffix(path: str) -> str:
 
 def _refusal(text: str) -> str:
     if len(text) <= MAX_COMPONENT_BYTES and _PLAIN_PATH.fullmatch(text):
-        return ""  # a tenth of the cost of asking every rule
+        return ""  # a tenth of the cost of checking every rule
     return _first_broken_rule(text)
 
 

@@ -25,7 +25,7 @@ class Author:
 
 
 ClientCredit: TypeAlias = Literal["none", "co-author", "author"]
-"""How a commit credits the client program: not at all, in a `Co-authored-by` line, or as author."""
+"""Way in which a commit credits the client program: not at all, in a `Co-authored-by` line, or as author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class ClientProgram:
     """The program through which a caller writes."""
 
     name: str
-    """The name that the program gives itself. Not verified."""
+    """The name by which the program identifies itself; not verified."""
     credit: ClientCredit = "none"
 
 
 CURRENT_CLIENT: ContextVar[ClientProgram | None] = ContextVar("client", default=None)
-"""The client program of the current thread's caller; None if the face does not know it."""
+"""The client program of the current thread's caller; None if unknown."""
 
 
 class FileStat(NamedTuple):
@@ -48,7 +48,7 @@ class FileStat(NamedTuple):
     """
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     mtime_ns: int
     ctime_ns: int
     inode: int
@@ -62,14 +62,14 @@ class Commit:
     """40 hex digits."""
     author: Author
     when: int
-    """Unix seconds of the author's date."""
+    """Author date in Unix seconds."""
     message: str
     addresses: tuple[Address, ...] = ()
-    """The documents that the commit touched, by their names in it; empty unless the caller asked for them."""
+    """The documents that the commit touched, by their addresses in it; empty unless requested."""
 
 
 Loss: TypeAlias = Literal["deleted", "replaced"]
-"""How a write removes a file's bytes."""
+"""The kind of write that removes a file's bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ _KEPT: ContextVar[list[RetainedCopy] | None] = ContextVar("kept", default=None)
 
 @contextmanager
 def recording_retained() -> Generator[list[RetainedCopy]]:
-    """Collect the copies that the writes of the block retain. Only writes of this call's context are collected."""
+    """Collect the copies that writes of the block retain. Only writes in the current context are collected."""
     kept: list[RetainedCopy] = []
     token = _KEPT.set(kept)
     try:
@@ -139,11 +139,11 @@ class TrashItem:
     address: Address
     """Address of the file before the write."""
     revision: Revision
-    """Revision of the bytes; callers name the item by it."""
+    """Revision of the bytes, by which callers name the item."""
     size: int
     """Bytes."""
     when: float
-    """Unix seconds of the write."""
+    """Time of the write in Unix seconds."""
     until: int
     """Unix seconds at which the item expires."""
     loss: Loss
@@ -177,7 +177,7 @@ class Receipt:
     """The result of an acknowledged write. All of it is durable when the caller receives the receipt."""
 
     commit: str
-    """The commit's id, or "" if nothing was committed (no Git, manual commits, no change)."""
+    """The commit's id; "" if nothing was committed (no Git, manual commits, no change)."""
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
     """The new revision of every written document. Removed documents are absent."""
     removed: tuple[Address, ...] = ()

@@ -1,4 +1,4 @@
-"""The results of `doctor`: what was checked, and what is wrong."""
+"""The results of `doctor`: checked subjects and their problems."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from commonplace.domain.documents import Severity
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One result of a check, in order or not."""
+    """One result of a check: in order, or a problem."""
 
     check: str
     """A stable name: `git`, `fsync`, `lock`, `disk`, `index`, `setting`, `port`, `client`, ..."""
     severity: Severity | None
-    """None if the result is in order."""
+    """Severity of the problem; None if the result is in order."""
     subject: str
-    """The thing that was checked: the name of a collection, plugin or client, or a part of the machine."""
+    """The checked subject: the name of a collection, plugin or client, or a part of the machine."""
     message: str
     hint: str = ""
     """The next step for the user."""

@@ -33,7 +33,7 @@ _MAX_COMPARED = 500
 
 
 def read_document(address: Address, raw: bytes) -> Document:
-    """Parse the bytes of a file. Everything wrong with them becomes a finding, never an exception."""
+    """Parse the bytes of a file. Every problem becomes a finding, never an exception."""
     bom = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     source, findings = raw, ()
     try:
@@ -109,7 +109,7 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
 
 
 def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section | None]:
-    """Resolve a link's fragment: start, end, and the section; None for a block.
+    """Resolve a link's fragment to start, end and section (None for a block).
 
     Args:
         document: The document to search.
@@ -136,14 +136,14 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
 
 
 def has_fragment(document: Document, fragment: str) -> bool:
-    """Whether `find_fragment` finds a section or block, or several. Cheaper, as it looks for no similar names."""
+    """Whether `find_fragment` finds at least one section or block. Cheaper, because it searches no similar names."""
     if fragment.startswith("^"):
         return _mark(document, document.encoded, fragment) >= 0
     return bool(named_sections(document, fragment))
 
 
 def named_sections(document: Document, fragment: str) -> Sequence[Section]:
-    """The sections that a fragment names equally well, in order: several if their headings are equal."""
+    """The sections that match a fragment equally well, in order; several if their headings are equal."""
     return _sections(document, _headings(fragment.split("#")))
 
 
@@ -169,12 +169,12 @@ def _mark(document: Document, raw: bytes, fragment: str) -> int:
 
 
 def _is_text(document: Document, at: int) -> bool:
-    """Whether an offset lies outside of heading lines. A block id in a heading line marks the section."""
+    """Whether an offset is outside of heading lines. A block id in a heading line marks the section."""
     return not any(section.start <= at < section.content for section in document.sections[1:])
 
 
 def _block(raw: bytes, first: int, at: int) -> tuple[int, int]:
-    """The lines of the block that a block id marks: a list item alone, else all lines between blank lines."""
+    """The lines of the block that a block id marks: a single list item, otherwise all lines between blank lines."""
     line = raw.rfind(b"\n", first, at) + 1 or first
     end = raw.find(b"\n", at) + 1 or len(raw)
     if not raw[line:at].strip():  # the block id is on its own line and marks the block above
@@ -202,7 +202,7 @@ def _by_anchor(sections: Sequence[Section], name: str) -> list[Section]:
 def _fitting(
     sections: Sequence[Section], wanted: Sequence[str], whole: str, form: Callable[[str], str]
 ) -> list[Section]:
-    """The best-matching sections: by the whole path, else by its end, else by some of its headings in order."""
+    """The best-matching sections: by the whole path, by its end, or by some of its headings in order; in this order."""
     parts, name = [form(part) for part in wanted], form(whole)
     ends = [(s, [form(heading) for heading in s.path]) for s in sections if form(s.heading) in {parts[-1], name}]
     return (

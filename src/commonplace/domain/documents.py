@@ -20,7 +20,7 @@ _LINE_END = re.compile(r"\A(?:\r?\n|\r)")
 
 
 class Span(NamedTuple):
-    """Half-open byte range `[start, end)` in a document's raw bytes."""
+    """A half-open byte range `[start, end)` in a document's raw bytes."""
 
     start: int
     end: int
@@ -36,10 +36,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A problem of a document, found while reading it. Never an exception.
+    """A problem of a document that is found while reading it. It is a value, never an exception.
 
-    `rule` is a stable name (`bad_yaml`, `not_utf8`, `broken_link`, ...). `field` is the frontmatter key concerned, or
-    "". `line` is 1-based, or 0 if the finding concerns the whole file.
+    `rule` is a stable name (`bad_yaml`, `not_utf8`, `broken_link`, ...). `field` is the frontmatter key with the
+    problem; "" for none. `line` counts from 1; 0 means the whole file.
     """
 
     rule: str
@@ -58,7 +58,7 @@ class Section(NamedTuple):
 
     ordinal: int
     level: int
-    """1 to 6; 0 for the text before the first heading."""
+    """Level of the heading, 1 to 6; 0 for the text before the first heading."""
     heading: str
     """The heading's plain text, without markers, attributes and inline markup; "" at level 0."""
     path: tuple[str, ...]
@@ -98,23 +98,23 @@ class Link(NamedTuple):
     raw: str
     """The target as written, without label: `a%20b.md#x`, `Note#Heading`, `kb:id`."""
     fragment: str = ""
-    """The heading or `^block` after `#`, or ""."""
+    """The heading or `^block` after `#`; "" for none."""
     label: str = ""
-    """The text shown for the link, or ""."""
+    """The text shown for the link; "" for none."""
     collection: str = ""
-    """The `kb` of `[[kb:id]]`, or ""."""
+    """The `kb` of `[[kb:id]]`; "" for none."""
     relation: str = ""
-    """The relation of a frontmatter link, or ""."""
+    """The relation of a frontmatter link; "" for none."""
     note: str = ""
-    """The note of a frontmatter link, or ""."""
+    """The note of a frontmatter link; "" for none."""
     span: Span = Span(0, 0)
     """Span of the whole link in the document; `Span(0, 0)` for a frontmatter link."""
     target_span: Span = Span(0, 0)
-    """Span of the path part alone (no fragment, alias, collection): the bytes that a rename rewrites."""
+    """Span of the path alone, without fragment, alias and collection; a rename rewrites these bytes."""
     page_last: bool = False
     """Whether the target is `b` of `[[a|b]]`."""
     other: Link | None = None
-    """The same `[[a|b]]` with its other side as the target; None for any other link. It has no `other` itself."""
+    """The same `[[a|b]]` with its other side as the target, and no `other` itself; None for any other link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,11 @@ class Document:
     address: Address
     raw: bytes
     text: str
-    """`raw` decoded, without BOM. Bytes that are no UTF-8 are read as CP1252, and `decodable` is false."""
+    """`raw` decoded, without BOM. If `raw` is not UTF-8, invalid bytes are read as CP1252, and `decodable` is false."""
     decodable: bool
-    """False if the bytes are not UTF-8: offsets then refer to `text` encoded again, and edits are rejected."""
+    """Whether the bytes are UTF-8. If not, offsets refer to `text` encoded as UTF-8, and edits are rejected."""
     newline: str
-    r"""The document's prevailing line end: the more frequent of `\n` and `\r\n`; `\n` without any."""
+    r"""The more frequent line end of the document, `\n` or `\r\n`; `\n` if there are none."""
     frontmatter: Frontmatter
     sections: tuple[Section, ...]
     links: tuple[Link, ...]
@@ -150,11 +150,11 @@ class Document:
     """Frontmatter tags and `#tags` of the body, without `#`, in order, without duplicates."""
     findings: tuple[Finding, ...]
     title: str
-    """Frontmatter `title`, else the first heading of level 1, else the file's stem."""
+    """Frontmatter `title`, otherwise the first heading of level 1, otherwise the file's stem."""
     words: int
     """Number of white-space-separated words of the body."""
     readable: bytes | None = None
-    """The source with everything blanked that is no Markdown, of the same length; None if all of it is Markdown."""
+    """The source with blanks in place of all parts that are not Markdown; None if everything is Markdown."""
 
     @property
     def encoded(self) -> bytes:
@@ -163,7 +163,7 @@ class Document:
 
     @property
     def source(self) -> bytes:
-        """`encoded` with everything blanked that is no Markdown. Texts are read from it, edits are not made in it."""
+        """`encoded` with blanks in place of all parts that are not Markdown; for reading texts, not for edits."""
         return self.encoded if self.readable is None else self.readable
 
     @property
@@ -173,9 +173,6 @@ class Document:
 
     @property
     def body(self) -> str:
-        """The text after the frontmatter as its writer gave it.
-
-        That is without the blank line below the frontmatter.
-        """
+        """The text after the frontmatter, without the blank line below the frontmatter."""
         text = self.encoded[self.body_start :].decode("utf-8", "replace")
         return _LINE_END.sub("", text, count=1) if self.frontmatter.present else text

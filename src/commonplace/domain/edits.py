@@ -1,7 +1,7 @@
-"""Edits as pure functions from a document to its new bytes. All other bytes stay unchanged.
+"""Edits as pure functions from a document to its new bytes. All other bytes are unchanged.
 
-Inserted text takes on the document's line ends. Blank lines around a replaced text stay, so that changing one word in a
-section changes one line of the file.
+Inserted text gets the document's line ends. Blank lines around a replaced text are preserved, so that changing one word
+in a section changes one line of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from commonplace.domain.markdown.link_rewrites import LinkMove, moved_target, wr
 _BLANK = b" \t\r\n"
 _LINE_END = re.compile(rb"\r?\n|\r")
 _ROWS = (re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]"), re.compile(rb"[ \t]*\|"))
-"""How the lines of lists and tables begin, whose items stand without blank lines between them."""
+"""Beginnings of lines in lists and tables, whose items are not separated by blank lines."""
 
 
 def replace_section(
@@ -31,9 +31,9 @@ def replace_section(
     Args:
         document: The document that contains the section.
         section: A section of the document.
-        text: The new text. If it repeats a heading that is kept, the repetition is dropped.
-        keep_heading: Whether the heading line stays. If false, `text` replaces it too.
-        subsections: Whether the subsections are replaced too. They never are for the text before the first heading.
+        text: The new text. If it repeats a preserved heading, the repetition is removed.
+        keep_heading: Whether to preserve the heading line. If false, `text` replaces the heading, too.
+        subsections: Whether to replace the subsections, too. Ignored for the text before the first heading.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
@@ -47,7 +47,7 @@ def replace_section(
 
 
 def replace_text(document: Document, text: str) -> bytes:
-    """Replace the whole text, frontmatter included. The byte order mark and the line ends stay.
+    """Replace the whole text, including the frontmatter. The byte order mark and the line ends are preserved.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
@@ -72,7 +72,7 @@ def replace_body(document: Document, text: str) -> bytes:
 def give_body(document: Document, text: str) -> bytes:
     """Replace everything after the frontmatter by a text that `Document.body` then returns unchanged.
 
-    The line ends are those of the document. A body that says the same leaves every byte.
+    The line ends are those of the document. If the body is equal to the text, no byte changes.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
@@ -100,7 +100,7 @@ def remove_section(document: Document, section: Section) -> bytes:
 
 
 def append(document: Document, text: str) -> bytes:
-    """Append text as a separate paragraph. A document without a final line end still has none.
+    """Append text as a separate paragraph. A document without a final line end gets none.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the text is empty or not valid Unicode.
@@ -112,12 +112,12 @@ def append(document: Document, text: str) -> bytes:
 
 
 def insert_text(document: Document, at: int, text: str) -> bytes:
-    """Insert a block of text at the beginning of a line or at the end, with blank lines round it where there are none.
+    """Insert a block of text at the start of a line or at the end, separated by blank lines.
 
-    A list item or table row is set below the item or row before it without a blank line.
+    A list item or table row is inserted below the previous item or row without a blank line.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text empty or no Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is empty or not valid Unicode.
     """
     _require_text(document)
     content = _trimmed(text)
@@ -136,27 +136,27 @@ def insert_text(document: Document, at: int, text: str) -> bytes:
 
 
 MAX_COUNTED = 1_000
-"""Occurrences of a text that are counted."""
+"""Maximum number of occurrences of a text that are counted."""
 
 
 def replace_range(document: Document, start: int, end: int, text: str) -> bytes:
-    """Replace the text of a byte range; the blank lines at the range's ends stay.
+    """Replace the text of a byte range. Blank lines at the ends of the range are preserved.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text no Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
     """
     _require_text(document)
     return _replaced(document, start, end, text)
 
 
 def replace_once(document: Document, old: str, new: str, occurrence: int = 0) -> bytes:
-    """Replace one occurrence of a text, frontmatter included. Both kinds of line end match each other.
+    """Replace one occurrence of a text, also in the frontmatter. Both kinds of line ends match each other.
 
     Args:
         document: The document.
         old: The text.
-        new: Its replacement.
-        occurrence: Which occurrence, from 1; 0 for the only one.
+        new: The replacement.
+        occurrence: Number of the occurrence, from 1; 0 for the only occurrence.
 
     Raises:
         InvalidInputError: the text is absent, occurs more than once while `occurrence` is 0, occurs less often than
@@ -185,7 +185,7 @@ def replace_once(document: Document, old: str, new: str, occurrence: int = 0) ->
 
 
 def _places(haystack: bytes, needle: bytes, start: int) -> Iterator[int]:
-    """Where a text occurs, overlapping occurrences included, in order."""
+    """Offsets of all occurrences of a text in order, including overlapping ones."""
     at = haystack.find(needle, start)
     while at >= 0:
         yield at
@@ -193,7 +193,7 @@ def _places(haystack: bytes, needle: bytes, start: int) -> Iterator[int]:
 
 
 def _ambiguous(count: int, occurrence: int) -> InvalidInputError:
-    """The error for a text that occurs so often, or less often than the wanted occurrence says."""
+    """The error for a text with several occurrences, or with fewer than the requested one."""
     times = "once" if count == 1 else f"{count:,} times" if count < MAX_COUNTED else f"at least {MAX_COUNTED:,} times"
     if occurrence:
         said = f"The text occurs {times} in the document, so there is no occurrence {occurrence:,}."
@@ -220,11 +220,11 @@ def rewrite_links(
     Args:
         document: The document as read under its old address.
         targets: The new targets of links, by position in `document.links`.
-        old: The old target of all these links, or of some by position. The others had the new target, or the document
-            itself, as target before.
+        old: The old target of all these links, or of some by position. The old target of the other links was the new
+            one, or the document itself.
         moved_to: The document's own new address; None if it does not move.
         leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
-            another document or file is not used. None if every style is right.
+            another document or file is not used. None if every style is acceptable.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -260,7 +260,7 @@ def _text_start(document: Document) -> int:
 
 
 def _replaced(document: Document, start: int, end: int, text: str) -> bytes:
-    """The document with new text in a range. Blank lines at the ends of the range stay."""
+    """The document with new text in a range. Blank lines at the ends of the range are preserved."""
     raw = document.raw
     old = raw[start:end]
     content = _trimmed(text)
@@ -321,7 +321,7 @@ def _without_heading(line: str, text: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    """The text without blank lines at its ends, with Unix line ends. The first line keeps its indentation."""
+    """The text without blank lines at its ends, with Unix line ends. The first line's indentation is preserved."""
     lines = utf8(with_unix_line_ends(text))
     first, last = _core(lines)
     return lines[first:last].decode()

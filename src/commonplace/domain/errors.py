@@ -1,4 +1,4 @@
-"""Error codes of the product, and the exceptions that carry them."""
+"""Error codes of the program, and the exceptions with these codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 ALREADY_WRITTEN = "It holds exactly these bytes, so nothing is left to do: an earlier call wrote it."
 ALREADY_EDITED = "It holds the new text and no more the old one: an earlier call may have made this edit."
-"""Beginnings of an error's hint if a write finds its own text already there, as after a repeated request."""
+"""Beginning of an error's hint if a repeated request finds its edit made; `ALREADY_WRITTEN` is for whole documents."""
 
 
 class Code(StrEnum):
@@ -35,10 +35,10 @@ class KnowledgeError(Exception):
     """Base of every error that a caller may see.
 
     Args:
-        message: One sentence for a person: what was wrong, the argument concerned and what is valid. Never content, a
-            credential or an absolute path.
-        kind: The subject of the error ("document", "section", "collection", ...), or "".
-        hint: The next useful action, or "".
+        message: One sentence for a person: the problem, the argument with the problem, and the valid values. Never
+            content, a credential or an absolute path.
+        kind: The subject of the error ("document", "section", "collection", ...); "" for none.
+        hint: The next useful action; "" for none.
         **context: Small facts for the log; never content or secrets. `nearest` (a list of ids) becomes a suggestion.
     """
 
@@ -59,7 +59,7 @@ class KnowledgeError(Exception):
 
 
 class Stopped(BaseException):
-    """Cancels work whose caller has gone. Not an `Exception`, so error handlers do not catch it."""
+    """Cancels work whose caller has disconnected. Not an `Exception`, so that error handlers do not catch it."""
 
 
 class NotFoundError(KnowledgeError):
@@ -79,7 +79,7 @@ class ConflictError(KnowledgeError):
 
     code = Code.CONFLICT
     changes: tuple[str, ...] = ()
-    """Differences from the revision that the writer saw, one line each; empty if unknown. Content: never logged."""
+    """Differences from the revision that the writer saw, one line each; empty if unknown. They are never logged."""
 
 
 class PreconditionError(KnowledgeError):

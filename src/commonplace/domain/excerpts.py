@@ -1,4 +1,4 @@
-"""Excerpts: the run of whole paragraphs of a long section that best answers a question, with markup."""
+"""Excerpts: the consecutive whole paragraphs of a long section that best answer a question, with markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r"\w+")
 def query_words(question: str) -> frozenset[str]:
     """The words of a question that an excerpt should contain, casefolded, 3 characters or longer.
 
-    Of scripts that write no blanks between words, runs of two or three neighbouring characters count as words.
+    In scripts without blanks between words, sequences of two or three characters count as words.
     """
     folded = question.casefold()
     words = (word for word in _WORD.findall(without_grams(folded)) if len(word) > 2)  # noqa: PLR2004
@@ -23,7 +23,7 @@ def query_words(question: str) -> frozenset[str]:
 
 
 def excerpt(markdown: str, words: Collection[str], limit: int) -> str:
-    """The run of paragraphs with most of the words, at most `limit` characters; `…` marks a cut.
+    """The consecutive paragraphs with most of the words, at most `limit` characters; `…` marks a cut.
 
     Args:
         markdown: The text.

@@ -1,7 +1,7 @@
 """The block at the top of a document: finding, parsing, and changing single keys.
 
-Reading never raises. Invalid YAML is a finding; keys that parse on their own are still read. Blocks of TOML, as
-Hugo and Zola have them, are read and never changed.
+Reading never raises. Invalid YAML is a finding; keys that can be parsed separately are still read. Blocks of TOML, as
+in Hugo and Zola, are read and never changed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
 
 
 def read_any_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
-    """As `read_frontmatter`, and blocks of TOML between two lines `+++`."""
+    """Locate and parse a block of YAML as `read_frontmatter` does, or a block of TOML between two lines `+++`."""
     found = _TOML.match(raw, start)
     if not found:
         return read_frontmatter(raw, start)
@@ -91,10 +91,10 @@ def block_range(raw: bytes, block: Frontmatter) -> Span:
 
 
 def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -> bytes:
-    """Set, add and remove keys of the frontmatter. All other bytes stay, including the quotes of other keys.
+    """Set, add and remove keys of the frontmatter. All other bytes are unchanged, including the quotes of other keys.
 
     A document without a block gets one. New keys are appended, lists and mappings as block YAML. An equal value changes
-    nothing. A changed value keeps its comment, quotation marks, brackets and the items that stay.
+    nothing. A changed value preserves its comment, quotation marks, brackets and unchanged items.
 
     Args:
         document: The document or its bytes.
@@ -126,7 +126,7 @@ def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -
 
 
 def text_items(value: Json) -> tuple[str, ...]:
-    """The items of a YAML list, or of one string split at commas, else at blanks. "" and null are dropped."""
+    """The items of a YAML list, or of a string split at commas (without commas, at blanks). "" and null are omitted."""
     if isinstance(value, str):
         found = value.split(",") if "," in value else value.split()
     elif isinstance(value, (list, tuple)):
@@ -181,7 +181,7 @@ def _holds(values: Mapping[str, Json], key: str, value: Json) -> bool:
 
 
 def _toml_value(value: object) -> Json:
-    """A value of TOML as JSON, dates as ISO strings."""
+    """A value of TOML as JSON, with dates as ISO strings."""
     if isinstance(value, dict):
         return {key: _toml_value(item) for key, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):

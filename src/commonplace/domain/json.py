@@ -9,28 +9,28 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias, cast
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""Any finite JSON value. Floats are never NaN or infinite, integers at most 2**63 in size; dates are strings."""
+"""Any finite JSON value. Floats are never NaN or infinite, integers are at most 2**63 in size, dates are strings."""
 
 JsonObject: TypeAlias = Mapping[str, Json]
 
 _SUSPECT = re.compile(rb"NaN|Infinity|[0-9.][eE]\+?[0-9]{3}|[0-9]{200}")
-"""Occurs in every text with a number that is not finite; most parsers accept it, but it is not JSON (RFC 8259, 6)."""
+"""Matches in every text with a non-finite number, which most parsers accept although it is not JSON (RFC 8259, 6)."""
 
 
 class NotFiniteError(ValueError):
-    """JSON text holds NaN or Infinity, or a number beyond the range of a float."""
+    """JSON text contains NaN or Infinity, or a number beyond the range of a float."""
 
     def __init__(self, message: str, *, is_json: bool) -> None:
         super().__init__(message)
         self.is_json = is_json
-        """Whether the text is JSON, which a number out of range is."""
+        """Whether the text is valid JSON: true for a number out of range, false for NaN and Infinity."""
 
 
 def require_finite(raw: bytes) -> None:
-    """Refuse JSON text with a number that is not finite. Text that is no JSON for other reasons passes.
+    """Reject JSON text with a non-finite number. Text that is invalid for other reasons is accepted.
 
     Raises:
-        NotFiniteError: it holds one.
+        NotFiniteError: the text contains such a number.
     """
     if _SUSPECT.search(raw):
         try:
@@ -45,7 +45,7 @@ def finite_json(raw: bytes | str) -> object:
     """The value of JSON text from another program.
 
     Raises:
-        ValueError: it is no JSON, is nested too deep, or holds a number that is not finite.
+        ValueError: the text is not JSON, is nested too deeply, or contains a non-finite number.
     """
     try:
         return cast("object", json.loads(raw, parse_constant=_refused, parse_float=_finite))
@@ -54,7 +54,7 @@ def finite_json(raw: bytes | str) -> object:
 
 
 def equal_json(one: Json, other: Json) -> bool:
-    """Whether two values are equal, types included: 1, 1.0 and true differ. The order of keys does not count."""
+    """Whether two values and their types are equal: 1, 1.0 and true differ. The order of keys does not count."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 

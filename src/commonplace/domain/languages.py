@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 (the Russian and Arabic words are meant to be that)
+# ruff: noqa: RUF001 (the Russian and Arabic letters are intended)
 """Stop words of each language, and the detection of a query's language.
 
 Words are in the folded form of the index: lower case, Latin letters without accents.
@@ -102,11 +102,11 @@ _MARKERS: Mapping[str, tuple[str, ...]] = {
     "arabic": ("في", "من", "علي"),
 }
 MAX_SHORT = 3
-"""Maximum number of words of a query whose stop words are kept."""
+"""Maximum number of words of a query from which no stop words are removed."""
 
 
 def language_of(words: Collection[str], share: Callable[[str], float]) -> str:
-    """The language of a query: the one with most of its stop words, else the one of most documents.
+    """The language of a query: that of most of its stop words, otherwise that of most documents.
 
     Args:
         words: Folded words of the query.
@@ -121,13 +121,13 @@ def language_of(words: Collection[str], share: Callable[[str], float]) -> str:
 
 
 def content_words(words: list[str], language: str) -> list[str]:
-    """The words of a long query without stop words. Short queries and queries of stop words alone stay unchanged."""
+    """The words of a long query without stop words. Short queries and queries of stop words only are unchanged."""
     if len(words) <= MAX_SHORT:
         return words
     return without_stop_words(words, language) or words
 
 
 def without_stop_words(words: list[str], language: str) -> list[str]:
-    """The words that are no stop words."""
+    """The words that are not stop words."""
     stops = STOP_WORDS.get(language, STOP_WORDS[DEFAULT])
     return [word for word in words if word not in stops]

@@ -3,7 +3,7 @@
 A target `T` in a document of the folder `F` is resolved by these rules in order; the first that matches decides.
 docs/links.md has the same table with examples, and lists the differences from Obsidian.
 
-1. A fragment alone is the document itself.
+1. A fragment without a path is the document itself.
 2. A path: in a wikilink, embed or frontmatter link from the root, then from `F`; in a Markdown link or image from `F`,
    then from the root. `/T` is from the root only, `./T` and `../T` from `F` only. For these three, no other rule
    applies, except that an alias may be `/T` (the path at which a site publishes the document).
@@ -15,7 +15,7 @@ docs/links.md has the same table with examples, and lists the differences from O
 7. Rules 3 and 6 regardless of case, width and Unicode normalization.
 8. The end of another file's path (`plan.png` for `files/2024/plan.png`); of several, the shortest.
 
-In a docs tree (`domain.sites`) a Markdown link is first looked up where the site's generator leads it.
+In a docs tree (`domain.sites`) a Markdown link is first resolved by the rules of the site's generator.
 
 A path matches as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, if it names a folder, as
 the `index.md` or `README.md` in it. It never leads above the root. If a rule matches several documents equally, the
@@ -66,7 +66,7 @@ class NamedDocument:
 
 
 class LinkLookup(Protocol):
-    """The lookups in a collection that the rules need."""
+    """The lookups in a collection that the rules require."""
 
     def at(self, path: str) -> Address | None:
         """The document or other file at exactly this path.
@@ -155,7 +155,7 @@ def resolve_target(
 def _named(
     path: str, places: Sequence[str], named: Sequence[NamedDocument], site: SiteTree | None
 ) -> list[NamedDocument]:
-    """The documents that a target means by rules 3 to 7, of those with its key."""
+    """The documents with the target's key that the target means by rules 3 to 7."""
     fitting = _by_url(site, path, named) if site and path.startswith("/") else []
     if is_fixed(path):
         fitting = fitting or _by_path(places, named)
@@ -174,16 +174,16 @@ def _as_written(text: str) -> str:
 
 
 def meaning_scope(link: Link, source: Address, sites: Sequence[SiteTree]) -> str:
-    """What of its source a link's target depends on: "", a folder, or the document itself.
+    """The part of a link's source that its target depends on: "" for none, a folder, or the document itself.
 
-    A path from the root has the same target in every folder; a link without a target means its own document. Links of
-    docs trees depend on where their document is published.
+    A path from the root has the same target in every folder; a link without a target means its own document. Links in
+    docs trees depend on the place where their document is published.
     """
     return target_scope(link.target, link.collection, source, sites, markdown=link.kind in MARKDOWN_KINDS)
 
 
 def target_scope(target: str, collection: str, source: Address, sites: Sequence[SiteTree], *, markdown: bool) -> str:
-    """As `meaning_scope`, for the parts of a link that count."""
+    """The result of `meaning_scope` for a link with this target and collection, and of this kind."""
     if not target or (sites and markdown):
         return source.path
     return "" if target[0] == "/" and not collection else source.folder
@@ -207,7 +207,7 @@ def _places(path: str, source: Address | None, site: SiteTree | None, *, markdow
 
 
 def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[NamedDocument]:
-    """Rule 2 regardless of case."""
+    """The documents that match by rule 2 regardless of case."""
     for place in places:
         forms = {fold(form) for form in place_files(place)}
         fitting = [one for one in named if fold(one.address.path) in forms]
@@ -227,18 +227,18 @@ def _by_url(site: SiteTree, path: str, named: Sequence[NamedDocument]) -> list[N
 
 
 def _own_names(named: NamedDocument) -> list[str]:
-    """Its aliases, and its id if that is not its path."""
+    """Aliases of a document, and its id if the id is not its path."""
     return [*named.aliases, *([named.id] if named.id != named.address.id else [])]
 
 
 def _by_id(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
-    """Rule 3."""
+    """The documents that match by rule 3."""
     wanted = {form(path), form(without_suffix(path.rstrip("/")))}
     return [one for one in named if form(one.id) in wanted]
 
 
 def _by_end(path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
-    """Rule 5."""
+    """The documents that match by rule 5."""
     bare = without_suffix(path.rstrip("/"))
     folded = fold(bare)
     shortest = _shortest([one for one in named if ends_path(folded, one.address, fold)], lambda one: one.address)
@@ -248,13 +248,13 @@ def _by_end(path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
 
 
 def _by_title(path: str, named: Sequence[NamedDocument], form: Callable[[str], str]) -> list[NamedDocument]:
-    """Rule 6."""
+    """The documents that match by rule 6."""
     whole = form(path)
     return [one for one in named if whole in {form(one.title), *map(form, one.aliases)}]
 
 
 def _other_file(path: str, lookup: LinkLookup) -> Address | None:
-    """Rule 8. A target without a suffix can only be a document."""
+    """The file that matches by rule 8; None for a target without a suffix, which can only be a document."""
     if "." not in path.rpartition("/")[2] or is_document_path(path):
         return None
     folded = f"/{fold(path)}"

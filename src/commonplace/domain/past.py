@@ -1,4 +1,4 @@
-"""Ports of the past: the commits of a folder, and the folder as it was at one of them."""
+"""Ports of past states: the commits of a folder, and the folder as of a commit."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class PastCommits(Protocol):
     """The commits of a folder's current branch, and a read-only store of the files of each."""
 
     def commit(self, name: str) -> Commit:
-        """The commit of this id (7 or more hex digits) or tag; a `^` behind it means its first parent.
+        """The commit with this id (7 or more hex digits) or tag; a `^` after it means its first parent.
 
         Raises:
             NotFoundError: the current branch has no such commit.
-            InvalidInputError: the name is neither an id nor a tag's, or the id is ambiguous.
+            InvalidInputError: the name is neither an id nor a tag, or the id is ambiguous.
         """
         ...
 
     def latest(self, until: float) -> Commit | None:
-        """The newest commit of the branch's first-parent line dated at or before a time in unix seconds."""
+        """The newest commit of the branch's first-parent line that is dated at or before a time in Unix seconds."""
         ...
 
     def store(self, commit: str) -> Store:
-        """The files of a commit. What an ignore file excludes now, or excluded then, is not among them."""
+        """The files of a commit, except those that a current ignore file, or one of the commit, excludes."""
         ...
 
     def key(self, commit: str) -> str:
-        """A file name for the state of a commit; changes when the ignore files of the present exclude other files."""
+        """A file name for the state of a commit. It changes if the current ignore files change."""
         ...
 
 
@@ -54,14 +54,14 @@ class PastStates(Protocol):
         ...
 
     def opened(self, commit: str) -> AbstractContextManager[tuple[Store, Index]]:
-        """The files of a commit and their index, which stays as it is for the duration of a `with` block.
+        """The files of a commit and their index, which does not change for the duration of a `with` block.
 
         Raises:
             GitError: the commit cannot be read.
-            StorageError, UnavailableError: as from an index.
+            StorageError, UnavailableError: from the index.
         """
         ...
 
     def close(self) -> None:
-        """Release all resources. Indexes stay usable for other processes."""
+        """Release all resources. The indexes remain usable for other processes."""
         ...

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:  # a server answers its client before it loads them
+if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision, Trash
     from commonplace.domain.documents import Document
@@ -65,7 +65,7 @@ class Transaction(Protocol):
         ...
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
-        """Delete a file, and folders that become empty. `keep`: false for one whose bytes are written elsewhere.
+        """Delete a file, and folders that become empty. `keep` is false if the bytes are written to another file.
 
         Raises:
             NotFoundError: no such file.
@@ -95,7 +95,7 @@ class History(Protocol):
         ...
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
-        """The commits that touched the document, newest first, with its bytes in each; b"" where it is not there."""
+        """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
         ...
 
     def read(self, address: Address, revision: str) -> bytes:
@@ -108,7 +108,7 @@ class History(Protocol):
         ...
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Unified diff of one document between two commits: `old` "" is the first parent, `new` "" the current file."""
+        """Unified diff of a document between two commits; `old` "" is the first parent, `new` "" the current file."""
         ...
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
@@ -120,11 +120,11 @@ class History(Protocol):
         ...
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """Documents that differ from HEAD, ignoring line endings; none of repositories inside this one."""
+        """Documents that differ from HEAD apart from line ends, without those of repositories inside this one."""
         ...
 
     def head(self) -> str:
-        """Id of the current commit; "" without one."""
+        """Id of the current commit; "" without commits."""
         ...
 
 
@@ -187,7 +187,7 @@ class Store(Protocol):
 
     @property
     def read_only_reason(self) -> str:
-        """Why nothing can be written (no permission, detached HEAD, bare, submodule, ...); "" if writable."""
+        """The reason why nothing can be written (no permission, detached HEAD, bare, ...); "" if writable."""
         ...
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
@@ -263,7 +263,7 @@ class Index(Protocol):
 
         Args:
             progress: Called with the progress.
-            afresh: Rebuild the index from empty.
+            afresh: Whether to rebuild the index from empty.
         """
         ...
 
@@ -280,11 +280,11 @@ class Index(Protocol):
         ...
 
     def listen(self, listener: Callable[[Sequence[Address], bool], None]) -> None:
-        """Register a listener of changed documents, called from any thread; the flag: some may be new or gone."""
+        """Register a listener of changed documents, called from any thread; the flag: some may be added or removed."""
         ...
 
     def wait_watched(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds until every later change will be noticed. Returns whether it will be."""
+        """Wait at most `timeout` seconds until the folder is being watched. Returns whether it is."""
         ...
 
     def wait_ready(self, timeout: float) -> None:
@@ -332,11 +332,11 @@ class Index(Protocol):
         ...
 
     def counts(self) -> Counts:
-        """Totals."""
+        """Totals over the collection."""
         ...
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
-        """Links of a document as given (not as indexed) with their targets, one for each of `document.links`."""
+        """Links of a parsed document (not of the indexed one) with their targets, one for each of `document.links`."""
         ...
 
     def lookup(self) -> LinkLookup:
@@ -344,7 +344,7 @@ class Index(Protocol):
         ...
 
     def surroundings(self) -> Surroundings:
-        """The docs trees as of the last sync, and the files with text that are not read."""
+        """The docs trees as of the last sync, and the text files that are not documents."""
         ...
 
     def same_name(self, address: Address) -> Sequence[Address]:
@@ -404,7 +404,7 @@ class Index(Protocol):
         ...
 
     def preferring_last(self) -> Index:
-        """The same index for readers who prefer `b` of `[[a|b]]` where both sides or none exist; closed with this."""
+        """The same index for readers who prefer `b` in `[[a|b]]` if both sides or none exist; closed with this one."""
         ...
 
     @property
@@ -413,7 +413,7 @@ class Index(Protocol):
         ...
 
     def close(self) -> None:
-        """Release all resources. The index stays usable for other processes."""
+        """Release all resources. The index remains usable for other processes."""
         ...
 
 

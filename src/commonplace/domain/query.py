@@ -11,12 +11,12 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Finding, Link
 from commonplace.domain.json import Json
 
-if TYPE_CHECKING:  # a server answers its client before anything is searched
+if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.similarity import SimilarityScores
     from commonplace.domain.snippets import HighlightTerms
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
-"""`updated_day` compares days only, so that documents of one day are sorted by path."""
+"""Sort key of a list. `updated_day` compares days only, so that documents of one day are sorted by path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,29 +30,30 @@ class Filter:
     """Path prefix, such as `notes/`; case-sensitive unless `prefix_any_case`."""
     prefix_any_case: bool = False
     types: tuple[str, ...] = ()
-    """One of these types (frontmatter `type`, else `category`)."""
+    """Types (frontmatter `type`, otherwise `category`), one of which must match; empty for all."""
     tags: tuple[str, ...] = ()
-    """All of these tags; `a` also matches the nested `a/b`."""
+    """Tags that must all match; `a` also matches the nested `a/b`."""
     any_tags: tuple[str, ...] = ()
-    """At least one of these tags, whole."""
+    """Tags of which at least one must match, without nested ones."""
     date_from: str = ""
     date_to: str = ""
-    """Bounds on the document's own `date`. If a bound is given, documents without a date do not match."""
+    """Last day of the document's `date`; `date_from` is the first. With a bound, documents without a date do not match.
+    """
     created_from: str = ""
     created_to: str = ""
     updated_from: str = ""
     updated_to: str = ""
     dates: tuple[tuple[str, int | None, int | None], ...] = ()
-    """Frontmatter key (of `records.STATED_KEYS`) with the first and last second of its value.
+    """Frontmatter keys (of `records.STATED_KEYS`), each with the minimum and maximum of its value.
 
-    In unix seconds; None for an open end. Documents without a value for the key do not match.
+    Bounds are in Unix seconds; None for no bound. Documents without a value for the key do not match.
     """
     fields: tuple[tuple[str, str], ...] = ()
-    """Frontmatter key and value; a list matches if one of its items does."""
+    """Frontmatter keys and values; a list matches if one of its items does."""
     among: tuple[Address, ...] | None = None
-    """Only these documents, in any order."""
+    """The documents to select from, in any order; None for all."""
     without: tuple[Address, ...] = ()
-    """All but these documents."""
+    """Documents to exclude."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,21 +78,21 @@ class SearchQuery:
     offset: int = 0
     limit: int = 20
     sections: int = 1
-    """Number of sections per document, best first; with 0 no document is opened."""
+    """Maximum number of sections per document, best first; with 0 no document is opened."""
     records: bool = True
-    """Whether to return hits; if false, only the addresses of the documents."""
+    """Whether to return hits; if false, only the addresses of the documents are returned."""
     snippet: int = 200
     """Maximum number of characters of a snippet."""
     prefix: bool = True
     """Whether the last word also matches as a prefix."""
     demand: bool = True
-    """Whether the phrases of a short query are demanded; if false, they only raise ranks."""
+    """Whether the phrases of a short query are required; if false, they only raise ranks."""
     similarity: SimilarityScores | None = None
-    """Similarity of the documents within the filter; None for a search by words alone."""
+    """Similarities of the documents within the filter; None for a search by words only."""
     words: bool = True
-    """Whether words count; if false, similarity alone does."""
+    """Whether the words are searched; if false, only similarity counts."""
     scale: float = 0.0
-    """Divisor of keyword scores before they are added to similarities; 0 for the best document's own score."""
+    """Divisor of keyword scores before they are added to similarities; 0 for the best document's score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,18 +101,18 @@ class Record:
 
     address: Address
     id: str
-    """Frontmatter `id` as a string, else the path without its suffix."""
+    """Frontmatter `id` as a string, otherwise the path without its suffix."""
     title: str
     type: str
-    """Frontmatter `type`, else `category`, else ""."""
+    """Frontmatter `type`, otherwise `category`, otherwise ""."""
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     description: str = ""
-    """Frontmatter `summary`, else `description`, else ""."""
+    """Frontmatter `summary`, otherwise `description`, otherwise ""."""
     date: str = ""
-    """Frontmatter `date` as `YYYY-MM-DD…`, or ""."""
+    """Frontmatter `date` as `YYYY-MM-DD…`; "" for none."""
     created: str = ""
-    """ISO 8601 UTC: frontmatter, else the first commit, else the file's times."""
+    """Created time in ISO 8601 UTC: from the frontmatter, otherwise the first commit, otherwise the file's times."""
     updated: str = ""
     words: int = 0
     size: int = 0
@@ -146,10 +147,10 @@ class Hit:
 
     record: Record
     score: float
-    """Higher is better; comparable only within one result."""
+    """Score; higher is better. Scores are comparable only within one result."""
     sections: tuple[SectionHit, ...] = ()
     titled: bool = False
-    """Whether the query is the document's title or one of its aliases. Such hits come first."""
+    """Whether the query equals the document's title or one of its aliases. Such hits come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,17 +163,17 @@ class SearchResult:
     addresses: tuple[Address, ...] = ()
     """Addresses of the documents, in order, if no hits were requested."""
     highlight: HighlightTerms | None = None
-    """The search's terms, for callers who create snippets themselves; None without terms."""
+    """Terms of the search, for callers that create snippets themselves; None without terms."""
     demanded: int = 0
     """Number of quoted phrases that every hit contains."""
     known: bool = True
-    """Whether some document contains a word of the query, also in another form or as the beginning of a word."""
+    """Whether any document contains a word of the query, including other forms and longer words."""
     unknown: tuple[str, ...] = ()
-    """Words of the query that no document contains, if at least half of those that tell something are such."""
+    """Words of the query that no document contains; empty if these are less than half of the significant words."""
     generation: int = -1
     """Generation of the index that answered."""
     notice: str = ""
-    """A sentence about missing parts or an unusual source of the result, for people and agents; else ""."""
+    """A sentence about missing parts or an unusual source of the result, for people and agents; "" for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +193,7 @@ class ResolvedLink:
     target: Address | None
     """The target document or file; None if the link is broken."""
     sentence: str = ""
-    """The text around the link, one line, for people; "" unless requested."""
+    """The text around the link as one line; "" unless requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +205,7 @@ class Counts:
     links: int
     tags: int
     types: tuple[tuple[str, int], ...] = ()
-    """Type and number of documents, most frequent first; documents without a type count under ""."""
+    """Types with their number of documents, most frequent first; "" for documents without a type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,4 +216,4 @@ class SyncReport:
     updated: int = 0
     removed: int = 0
     unreadable: tuple[tuple[str, str], ...] = ()
-    """Path and reason of unreadable files; they are no longer served, and `check` lists them."""
+    """Path and reason of unreadable files. These files are no longer served; `check` lists them."""

@@ -1,8 +1,8 @@
 """Searches with operators: `AND`, `OR` and `NOT` in capitals between words.
 
-Words without an operator between them belong together and are all required. They bind most closely, then `NOT`, `AND`
-and `OR`, as in the full-text queries of SQLite (https://www.sqlite.org/fts5.html#fts5_boolean_operators). Parentheses
-group; if they do not match they count as blanks. An operator that does not stand between two operands is a word.
+Words without an operator between them form a group and are all required. Such a group binds most closely, then `NOT`,
+`AND` and `OR`, as in the full-text queries of SQLite (https://www.sqlite.org/fts5.html#fts5_boolean_operators).
+Parentheses group; unbalanced parentheses count as blanks. An operator that is not between two operands is a word.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ U = TypeVar("U")
 _TOKEN = re.compile(r'-?"[^"]*"|[()]|[^\s"()]+')
 OPERATORS = ("AND", "OR", "NOT")
 MAX_DEPTH = 20
-"""Maximum number of nested groups; in deeper ones parentheses count as blanks."""
+"""Maximum number of nested groups; deeper parentheses count as blanks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Leaf(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Junction(Generic[T]):
-    """Several operands: all, any, or the first but none of the others."""
+    """Several operands: all must match, any must match, or the first must match and none of the others."""
 
     kind: Literal["all", "any", "but"]
     parts: tuple[Expression[T], ...]
@@ -43,8 +43,8 @@ def read_expression(text: str) -> Expression[str] | None:
     """The expression that a search contains; None for a search without an operator between two operands.
 
     Args:
-        text: The search, with straight quotation marks that match. The terms are as written, quotations with their
-            marks.
+        text: The search, with straight, balanced quotation marks. The terms in the result are as written; quotations
+            include their marks.
     """
     tokens = [part for part in _TOKEN.findall(text) if any(map(str.isalnum, part)) or part in {"(", ")"}]
     tokens = _grouped(tokens)
@@ -91,7 +91,7 @@ def holds(expression: Expression[T], contains: Callable[[T], bool]) -> bool:
 
 
 def _grouped(tokens: list[str]) -> list[str]:
-    """The tokens without parentheses that do not match, are empty or too deep."""
+    """The tokens without parentheses that are unbalanced, empty or too deep."""
     depth = deepest = 0
     for part in tokens:
         depth += (part == "(") - (part == ")")
@@ -105,7 +105,7 @@ def _grouped(tokens: list[str]) -> list[str]:
 def _operators(tokens: list[str]) -> Iterator[int]:
     """Positions of the operators; `AND NOT` is one."""
     before = False
-    """Whether an operand ends just before the part."""
+    """Whether an operand ends immediately before the current token."""
     for at, part in enumerate(tokens):
         following = tokens[at + 1] if at + 1 < len(tokens) else ")"
         joins = part == "AND" and following == "NOT" and at + 2 < len(tokens)
@@ -125,7 +125,7 @@ class _Reader:
     at: int = 0
 
     def expression(self) -> Expression[str]:
-        """Operands of `OR`."""
+        """Read operands separated by `OR`."""
         return self._joined("any", "OR", self._conjunction)
 
     def _conjunction(self) -> Expression[str]:
@@ -153,7 +153,7 @@ class _Reader:
         return self.tokens[self.at] == operator
 
     def _group(self) -> Expression[str]:
-        """Operands without an operator between them."""
+        """Read operands without an operator between them."""
         wanted: list[Expression[str]] = []
         unwanted: list[Expression[str]] = []
         while self.at < len(self.tokens) and self.at not in self.operators and self.tokens[self.at] != ")":

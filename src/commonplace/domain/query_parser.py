@@ -17,10 +17,10 @@ from commonplace.domain.words.grams import sought_grams, without_grams
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
-"""Maximum length of a query in characters; the rest is cut. Every further word costs time."""
+"""Maximum length of a query in characters, which limits its cost; the rest is cut."""
 
 NO_WORDS = "The query has no letter or digit to search for."
-"""The notice for a query that is empty for the index."""
+"""The notice for a query without any term of the index."""
 
 MAX_TITLE_CHARS = 200
 """Maximum length of a query in characters that is compared with titles."""
@@ -31,28 +31,28 @@ Analyze = Callable[[str], list[str]]
 _QUOTATION_MARKS = "“”„‟«»‹›「」『』｢｣〝〞〟《》＂"  # noqa: RUF001 - those of many languages
 _QUOTES = str.maketrans(dict.fromkeys(_QUOTATION_MARKS, '"'))
 MAX_SHORT_QUERY = 3
-"""Maximum number of words beside quoted phrases for the phrases to be demanded."""
+"""Maximum number of words in addition to quoted phrases for the phrases to be required."""
 CHARS_PER_WORD = 2
 """Number of characters of a script without blanks that count as a word."""
 _PART = re.compile(r'(?P<sign>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
 # Marks that people omit when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The breve of the
-# Cyrillic `й` is excluded, because it makes another letter, which nobody omits.
+# Cyrillic `й` is excluded, because `й` is a separate letter.
 _MARKS = re.compile(
     "[\u0300-\u0305\u0307-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
     "|(?<![\u0418\u0438])\u0306"
 )
 _LATIN_MARKS = "".join(map(chr, range(0x300, 0x370)))
 _MARKED = re.compile(f"(?P<latin>[A-Za-z])[\u0300-\u036f]+|{_MARKS.pattern}")
-"""Marks, with the Latin letter before them if there is one."""
+"""Matches marks, with the Latin letter before them if there is one."""
 _ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
 _ACCENTED_WORD = re.compile(rf"(?<![^\W_])[^\W_]*{_ACCENTED.pattern}[^\W_]*")
-# Text in which folding can change anything that the index's own folding of Latin letters does not.
+# Matches text that folding may change in addition to the index's own folding of Latin letters.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
 _DOT = "\u0307"
 """The combining dot that lower-casing the Turkish `İ` produces."""
-# `C++`, `C#`, `F#`: names whose sign matters. Each pattern begins with the sign itself, which is found at memory speed,
-# and checks the text before the sign afterwards.
+# Names with significant signs: `C++`, `C#`, `F#`. Each pattern begins with the sign itself, which is found at memory
+# speed, and checks the text before the sign afterwards.
 _SIGNED = (
     ("#", re.compile(r"#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))(?![A-Za-z_+#])"), "sharp"),
     ("++", re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
@@ -60,14 +60,14 @@ _SIGNED = (
 _OPERATORS = frozenset({"AND", "OR"})
 _RUN_OF_WORD = re.compile(r"[^\W_]+")
 _INNER_EDGES = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z][a-z])")
-"""Unwritten word boundaries within a word: `utf8`, `getName`."""
+"""Word boundaries without a separator within a word: `utf8`, `getName`."""
 MAX_INNER_PARTS = 4
-"""Maximum number of parts of a word with such boundaries; a word with more is a number or a key."""
+"""Maximum number of parts of a word with such boundaries; a word with more parts is a number or a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseTerms:
-    """Words and grams that must be adjacent. A single gram that is not whole is the beginning of one."""
+    """Words and grams that must be adjacent. A single gram that is not whole is the prefix of longer grams."""
 
     words: tuple[str, ...]
     grams: tuple[str, ...] = ()
@@ -82,22 +82,22 @@ class ParsedQuery:
     words: tuple[str, ...] = ()
     grams: tuple[str, ...] = ()
     accented: tuple[str, ...] = ()
-    """Words with accents, as they were typed."""
+    """Words that were typed with accents, as typed."""
     compounds: tuple[tuple[str, ...], ...] = ()
-    """Words that were typed as one: `std::vector`, `foo_bar`."""
+    """Parts of words that were typed without a space: `std::vector`, `foo_bar`."""
     parted: tuple[tuple[str, ...], ...] = ()
-    """Words split at unwritten boundaries: `utf8`, which also matches `utf-8`; `getName`."""
+    """Words split at boundaries without a separator: `utf8`, which also matches `utf-8`; `getName`."""
     phrases: tuple[PhraseTerms, ...] = ()
     """Phrases that a document must contain."""
     optional_phrases: tuple[PhraseTerms, ...] = ()
     """Phrases that raise the rank of a document that contains them. Their words are also among the words."""
     excluded: tuple[PhraseTerms, ...] = ()
     unfinished: frozenset[str] = frozenset()
-    """Words that match as prefixes: the last one, which may be incomplete, and `word*`."""
+    """Words that match as prefixes: the last word, which may be incomplete, and `word*`."""
     exact: bool = False
     """Whether no word except `word*` matches as a prefix."""
     expression: Expression[PhraseTerms] | None = None
-    """The expression that documents must match, for a search with operators; `words` then rank them."""
+    """The expression that documents must match, for a search with operators; `words` are then used for ranking."""
 
     @property
     def has_terms(self) -> bool:
@@ -113,18 +113,18 @@ class ParsedQuery:
 def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: bool = True) -> ParsedQuery:
     """Parse a search.
 
-    A quoted phrase is demanded in a short query. In a long question it is optional: the asker quotes a message or a
-    title from memory, and a document without it may be the answer.
+    A quoted phrase is required in a short query. In a long question it is optional, because people quote messages and
+    titles from memory, and a document without the phrase may be the answer.
 
     An unpaired quotation mark is ignored. A `-` excludes only at the beginning of a word or quotation that contains a
-    letter or digit, so `- x`, `a-b`, `--` and `--flag` exclude nothing. In a text of several lines nothing is
-    excluded and no operator is read: it was pasted, and its `-` are lists and flags.
+    letter or digit, so `- x`, `a-b`, `--` and `--flag` exclude nothing. A text of several lines has no exclusions and
+    no operators, because it was probably pasted, and its `-` are list items and flags.
 
     Args:
         text: The search as typed.
         analyze: The index's tokenizer.
         prefix: Whether the last word may also match as a prefix.
-        demand: Whether phrases may be demanded; if false, all are optional.
+        demand: Whether phrases may be required; if false, all are optional.
     """
     straight = text[:MAX_QUERY_CHARS].translate(_QUOTES)
     if straight.count('"') % 2:
@@ -141,23 +141,23 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
 
 
 def asked_title(text: str) -> str:
-    """The query as a title: without the quotation marks around it, and with single blanks; "" if it is too long."""
+    """The query as a title: without surrounding quotation marks, and with single blanks; "" if it is too long."""
     title = " ".join(text[: MAX_TITLE_CHARS + 1].translate(_QUOTES).strip('" \t\r\n').split())
     return title if len(text) <= MAX_TITLE_CHARS else ""
 
 
 def is_title(title: str, names: Iterable[str]) -> bool:
-    """Whether one of a document's names is the title, regardless of case, width and Unicode normalization."""
+    """Whether one of a document's names equals the title, regardless of case, width and Unicode normalization."""
     wanted = fold(title)
     return any(fold(" ".join(name.split())) == wanted for name in names)
 
 
 class _Reading:
-    """A query while it is read.
+    """The state of the parser.
 
     Args:
         analyze: The index's tokenizer.
-        unfinished: The query, if its last word may be unfinished; else "".
+        unfinished: The query, if its last word may be unfinished; otherwise "".
     """
 
     def __init__(self, analyze: Analyze, unfinished: str) -> None:
@@ -183,7 +183,7 @@ class _Reading:
                 self._prefixes.update(terms.words[-1:])
 
     def query(self, *, exact: bool, demand: bool) -> ParsedQuery:
-        """The whole query."""
+        """The parsed query."""
         size = sum(len(one.words) + len(one.grams) // CHARS_PER_WORD for one in self._words)
         demanded = demand and size <= MAX_SHORT_QUERY
         said = self._words if demanded else [*self._words, *self._phrases]
@@ -214,7 +214,7 @@ def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
 
 
 def _with_operators(expression: Expression[PhraseTerms], analyze: Analyze, text: str) -> ParsedQuery:
-    """A search with operators. Its wanted terms rank the documents that match."""
+    """The parsed query of a search with operators. Its positive terms rank the matching documents."""
     wanted = list(leaves(expression))
     compounds = tuple(term.words for term in wanted if len(term.words) > 1)
     return ParsedQuery(
@@ -229,7 +229,7 @@ def _with_operators(expression: Expression[PhraseTerms], analyze: Analyze, text:
 
 
 def plain_query(text: str) -> str:
-    """A search for the words of a text, whatever it says: no quotation, exclusion or operator is read in it."""
+    """A query for the words of a text, without its quotations, exclusions and operators."""
     words = text.translate(_QUOTES).replace('"', " ").split()
     bare = (word.lstrip("-") for word in words)
     return " ".join(word.lower() if word in OPERATORS else word for word in bare if any(map(str.isalnum, word)))
@@ -238,9 +238,9 @@ def plain_query(text: str) -> str:
 def fold_text(text: str) -> str:
     """Fold text for comparison, except for the accents of Latin letters, which the index folds itself.
 
-    Case, width and compatibility forms are unified and the accents of other scripts dropped. Letters of scripts whose
-    vowels are marks (Devanagari, Thai) stay whole. `C++` and `C#` become words. ASCII text keeps its length unless it
-    contains such a name; then it becomes longer.
+    Case, width and compatibility forms are unified, and accents of other scripts are removed. Letters of scripts whose
+    vowels are marks (Devanagari, Thai) are unchanged. `C++` and `C#` become words. The length of ASCII text does not
+    change unless it contains such a name; then the text becomes longer.
     """
     for sign, signed, name in _SIGNED:
         if sign in text:
@@ -254,16 +254,16 @@ def fold_text(text: str) -> str:
 
 
 def accented_words(text: str) -> list[str]:
-    """The words of folded text that have Latin letters with accents, as they are written.
+    """The words of folded text that have Latin letters with accents, as written.
 
-    The index folds these accents, and keeps the words of this list beside the folded ones: where accents make the word,
-    as in Vietnamese, the folded ones alone would confuse many.
+    The index stores these words in addition to the words without accents. In languages such as Vietnamese, many words
+    differ only in accents.
     """
     return _ACCENTED_WORD.findall(text) if _ACCENTED.search(text) else []
 
 
 def _without_marks(found: re.Match[str]) -> str:
-    """A Latin letter with those of its marks that are part of a letter; nothing for the marks of other scripts."""
+    """A Latin letter with those marks that are part of a letter; "" for marks of other scripts."""
     return unicodedata.normalize("NFC", found[0]).rstrip(_LATIN_MARKS) if found["latin"] else ""
 
 
@@ -273,7 +273,7 @@ def count_each(items: tuple[str, ...]) -> dict[str, int]:
 
 
 def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
-    """The parts of words with unwritten boundaries, word by word."""
+    """The parts of each word that has boundaries without a separator."""
     found: list[tuple[str, ...]] = []
     for run in _RUN_OF_WORD.findall(text):
         inner = _INNER_EDGES.sub(" ", run)
@@ -292,7 +292,7 @@ def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
 def _parts(text: str) -> Iterator[tuple[str, bool, bool]]:
     """Text, whether it was quoted, and whether it is excluded, of every part with a letter or digit.
 
-    `AND` and `OR` after other words are dropped: words are always combined with OR.
+    `AND` and `OR` after other words are omitted, because words are always combined by OR.
     """
     for found in _PART.finditer(text):
         phrase, word = found["phrase"], found["word"]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 K1 = 1.2
 B = 0.75
-"""Constants of BM25, the same as Tantivy's, so that scores of both can be compared."""
+"""Parameter b of BM25; `K1` is the other one. Both are Tantivy's, so that scores are comparable."""
 
 TIE = 0.3
-"""Weight of each further form of a word added to the best one."""
+"""Weight of the score of each further form of a word, which is added to the best form's score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ def bm25(count: int, length: int, holders: int, statistics: FieldStatistics) -> 
     """BM25 score of a word that occurs `count` times in a field of `length` words.
 
     Args:
-        count: At least 1.
-        length: Words of the field.
+        count: Number of occurrences, at least 1.
+        length: Length of the field in words.
         holders: Number of documents that contain the word in this field.
         statistics: Statistics of the field.
     """
@@ -39,8 +39,8 @@ def phrase_bm25(count: int, length: int, holders: Iterable[int], statistics: Fie
     """BM25 score of a phrase that occurs `count` times.
 
     Args:
-        count: At least 1.
-        length: Words of the field.
+        count: Number of occurrences, at least 1.
+        length: Length of the field in words.
         holders: For each word, the number of documents that contain it in this field.
         statistics: Statistics of the field.
     """
@@ -62,7 +62,7 @@ def best_of(scores: Iterable[float], tie: float = TIE) -> float:
 
 
 def phrase_count(words: Sequence[str], wanted: Sequence[str]) -> int:
-    """Number of occurrences of the run `wanted` in `words`."""
+    """Number of occurrences of the sequence `wanted` in `words`."""
     if not wanted:
         return 0
     first, size = wanted[0], len(wanted)
@@ -76,7 +76,7 @@ def near_words(word: str, others: Iterable[str], most: int) -> dict[str, int]:
     return {
         other: typos
         for other in others
-        # These cheap conditions exclude most words without a call.
+        # These cheap conditions exclude most words without computing the distance.
         if -most <= len(other) - size <= most and len(letters.difference(other)) <= most
         if (typos := typos_between(word, other, most)) <= most
     }

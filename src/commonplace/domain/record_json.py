@@ -1,4 +1,4 @@
-"""Records as JSON, for every index that stores them. A new field of `Record` needs no change here if it is plain."""
+"""Converts records to and from JSON, for all indexes. A new plain field of `Record` needs no change here."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 
 STORED_FIELDS = tuple([field.name for field in fields(Record) if field.compare and field.name != "address"])
-"""Fields that a document determines, in order. Its address is stored as its path."""
+"""Fields of a record that the document determines, in order, except the address."""
 
 _FindingRow = tuple[str, str, str, str, int]
 
 
 def record_to_json(record: Record, names: Sequence[str] = STORED_FIELDS) -> dict[str, Json]:
-    """These fields of a record as values of JSON, by name."""
+    """Values of a record's fields as JSON, by name.
+
+    Args:
+        record: The record.
+        names: Names of the fields; by default all `STORED_FIELDS`.
+    """
     return {name: _ENCODERS[name](record) if name in _ENCODERS else getattr(record, name) for name in names}
 
 
 def fields_from_json(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of `Record` from the result of `record_to_json` after its way through JSON."""
+    """The arguments of `Record`, from the result of `record_to_json` after a round trip through JSON."""
     return {name: _DECODERS[name](value) if name in _DECODERS else value for name, value in stored.items()}
 
 
@@ -36,4 +41,4 @@ def _findings(rows: Sequence[_FindingRow]) -> tuple[Finding, ...]:
 
 _ENCODERS: dict[str, Callable[[Record], Json]] = {"findings": lambda record: cast("Json", _finding_rows(record))}
 _DECODERS: dict[str, Callable[[Any], object]] = {"tags": tuple, "aliases": tuple, "findings": _findings}
-"""Fields that are not plain JSON."""
+"""Decoders of the fields that are not plain JSON, by name."""

@@ -17,18 +17,18 @@ from commonplace.domain.query import Filter, Record
 
 DATE_KEYS = ("date", "pubDate", "publishDate")
 TYPED_CREATED_KEYS = ("created_at", "created", "date_created", "pubDate", "publishDate")
-"""`CREATED_KEYS` without `date`, which in a typed entry is the day of what the entry describes, such as an event."""
+"""`CREATED_KEYS` without `date`, which in a typed entry is the day of its subject, such as an event."""
 CREATED_KEYS = ("created_at", "created", "date_created", *DATE_KEYS)
 UPDATED_KEYS = (
     *("updated_at", "updated", "last_updated", "lastmod", "last_modified", "modified", "date_modified"),
     *("last_modified_at", "updatedDate", "lastUpdated", "last_update.date"),
 )
-"""Frontmatter keys of a document's creation or last change; the first readable one counts."""
+"""Frontmatter keys of a document's last change; the first readable one counts."""
 TYPE_KEYS = ("type", "category", "categories")
 ALIAS_KEYS = ("aliases", "alias", "redirect_from")
 """Keys of other names of a document: a list, or one string separated by commas."""
 LABEL_KEYS = ("sidebar_label", "linkTitle", "nav_title")
-"""Keys of a page's name in the menus of site generators."""
+"""Keys of a page's name in menus of site generators."""
 PLACE_KEYS = ("slug", "permalink", "url")
 """Keys of the path at which site generators publish a page. Links of the site use this path."""
 
@@ -47,22 +47,22 @@ _DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
 def identifier_of(document: Document) -> str:
-    """The name of a document for callers: its frontmatter `id` as text, else its path without the suffix."""
+    """The name of a document for callers: its frontmatter `id` as text, otherwise its path without the suffix."""
     return _scalar(document.frontmatter.values.get("id")) or document.address.id
 
 
 def type_in(values: JsonObject) -> str:
-    """The type that a frontmatter gives; "" if it gives none."""
+    """The type in a frontmatter; "" if there is none."""
     return next(filter(None, (_first_scalar(values.get(key)) for key in TYPE_KEYS)), "")
 
 
 def description_in(values: JsonObject) -> str:
-    """The description that a frontmatter gives, as `summary` or `description`; "" if it gives none."""
+    """The `summary` or `description` in a frontmatter; "" if there is neither."""
     return _scalar(values.get("summary")) or _scalar(values.get("description"))
 
 
 def build_record(document: Document, revision: Revision) -> Record:
-    """The record of a document; `created` and `updated` are "" unless its frontmatter gives them."""
+    """The record of a document; `created` and `updated` are "" unless its frontmatter has them."""
     values = document.frontmatter.values
     return Record(
         address=document.address,
@@ -115,7 +115,7 @@ def normal_timestamp(value: Json) -> str:
 
 
 def unix_seconds(value: Json) -> int | None:
-    """A date or timestamp in unix seconds; None if the value is neither."""
+    """A date or timestamp in Unix seconds; None if the value is neither."""
     if isinstance(value, str) and len(value) > _DAY_CHARS and value[4] == value[7] == "-":
         try:  # programs write this form; other forms take the slower path
             when = datetime.fromisoformat(value)
@@ -135,7 +135,7 @@ def iso_timestamp(seconds: float) -> str:
 
 @lru_cache(maxsize=256)
 def _moment_of(whole: int) -> str:
-    """Cached, because files written together have equal times."""
+    """ISO 8601 form of Unix seconds. Results are cached, because files written together have equal times."""
     return f"{datetime.fromtimestamp(whole, UTC).isoformat()[:_MOMENT_CHARS]}Z"
 
 
@@ -148,7 +148,7 @@ def _utc_text(when: datetime) -> str:
 
 
 def day_number(text: str) -> int:
-    """`20240501` for `2024-05-01…`; 0 if the text does not begin with a day."""
+    """The day of a text as a number: `20240501` for `2024-05-01…`; 0 if the text does not begin with a day."""
     return _day_number(text[:_DAY_CHARS])
 
 

@@ -15,14 +15,14 @@ from commonplace.domain.errors import ConflictError, InvalidInputError, Precondi
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 MAX_POINTER_BYTES = 1024
-"""Prefix and maximum size in bytes of a pointer, by the specification of Git LFS."""
+"""Maximum size in bytes of a pointer, by the specification of Git LFS."""
 _REVISION = re.compile(r"[0-9a-fA-F]{7,40}")
 MAX_CHANGES = 20
 """Maximum number of lines that describe a difference."""
 MAX_CHANGED_LINE = 200
 """Maximum length in characters of a changed line that is shown."""
 _MAX_COMPARED = 500
-"""Maximum number of lines on each side that are compared line by line; of more, the whole range counts as changed."""
+"""Maximum number of lines on each side that are compared line by line; a longer range counts as changed as a whole."""
 
 
 def revision_of(raw: bytes) -> Revision:
@@ -31,12 +31,12 @@ def revision_of(raw: bytes) -> Revision:
 
 
 def is_revision(text: str) -> bool:
-    """Whether the text can be a revision or an abbreviated one: 7 to 40 hex digits."""
+    """Whether a text has the form of a full or abbreviated revision: 7 to 40 hex digits."""
     return _REVISION.fullmatch(text) is not None
 
 
 def is_pointer(raw: bytes) -> bool:
-    """Whether the bytes are a Git LFS pointer to content that is not here."""
+    """Whether the bytes are a Git LFS pointer, whose real content is missing."""
     return len(raw) <= MAX_POINTER_BYTES and raw.startswith(LFS_POINTER)
 
 
@@ -72,9 +72,9 @@ class Conditions:
     """Conditions of a request on the current revision (RFC 9110, section 13.1)."""
 
     match: tuple[str, ...] | None = None
-    """`If-Match`: the revisions of which one must be current, or ("*",) for any; None without the header."""
+    """`If-Match`: revisions one of which must be current, or ("*",) for any; None without the header."""
     none_match: tuple[str, ...] | None = None
-    """`If-None-Match`: the revisions of which none may be current, or ("*",); None without the header."""
+    """`If-None-Match`: revisions none of which may be current, or ("*",) for any; None without the header."""
 
     @property
     def is_empty(self) -> bool:
@@ -98,7 +98,7 @@ class Conditions:
         return self.match is None or _names_one(self.match, current)
 
     def is_known(self, current: Collection[str]) -> bool:
-        """Whether `If-None-Match` names the current revision: a write is then refused, a read answered with 304."""
+        """Whether `If-None-Match` names the current revision. Then a write is rejected, and a read answered by 304."""
         given = self.none_match or ()
         return bool(current) and ("*" in given or any(name in given for name in current))
 

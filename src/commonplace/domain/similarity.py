@@ -17,9 +17,9 @@ class NearDocument:
 
     path: str
     ordinal: int
-    """Ordinal of the section; for a chunk of several sections, the longest one's."""
+    """Ordinal of the section; for a chunk of several sections, that of the longest."""
     similarity: float
-    """Cosine, -1 to 1: higher is nearer."""
+    """Cosine of the vectors, -1 to 1; higher is more similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,24 @@ class Background:
 
     median: float = 0.0
     deviation: float = 0.0
-    """Standard deviation."""
+    """Standard deviation of the similarities."""
 
     @property
     def threshold(self) -> float:
-        """The similarity that a document has to exceed to stand out."""
+        """The similarity above which a document is more similar than an ordinary one."""
         return self.median + self.deviation
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionVector:
-    """A query as a vector, to be compared with the vectors that a shared engine has."""
+    """A query as a vector, for comparison with the vectors in a shared engine."""
 
     values: tuple[int, ...]
-    """Integers from -127 to 127; only their direction counts."""
+    """Components from -127 to 127; only the direction of the vector counts."""
     model: str
     """Digest of the model. Vectors of different models are never compared."""
     understood: float
-    """The share of the query, 0 to 1, that the model has tokens for."""
+    """Share of the query that the model has tokens for, 0 to 1."""
 
 
 class SimilarityScores(Protocol):
@@ -58,7 +58,7 @@ class SimilarityScores(Protocol):
 
     @property
     def understood(self) -> float:
-        """The share of the query, 0 to 1, that the model has tokens for; 1 if the model does not tell."""
+        """Share of the query that the model has tokens for, 0 to 1; 1 if unknown."""
         ...
 
     @property
@@ -86,10 +86,10 @@ class ChunkHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus:
-    """Status of the semantic search of one collection, for people."""
+    """Status of the semantic search of one collection."""
 
     status: Literal["off", "missing", "failing", "waiting", "working", "ready"]
-    """Switched off; no model; a failing model; texts that nobody embeds; texts being embedded; all texts embedded."""
+    """Switched off; no model; failing model; pending texts; texts being embedded; all texts embedded."""
     model: str = ""
     """Name of the model."""
     documents: int = 0
@@ -98,4 +98,4 @@ class EmbeddingStatus:
     pending: int = 0
     """Number of documents without vectors yet."""
     reason: str = ""
-    """Why the model is missing or failing, and what to do, in a sentence or two."""
+    """The reason why the model is missing or failing, and what to do, in one or two sentences; "" for none."""

@@ -16,7 +16,7 @@ _ASCII_ANCHOR: dict[int, str | None] = {
     for code in range(128)
 }
 _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
-_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # variation selectors: glyphs of one character
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # variation selectors, which choose a glyph
 _ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
 
 
@@ -24,8 +24,8 @@ _ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
 def anchor(heading: str) -> str:
     """The fragment by which GitHub and most renderers link to a heading, before it is made unique in the document.
 
-    Lower case. Letters, marks and digits of any script, `_` and `-` stay; blanks become `-`; everything else is
-    dropped. The result can be "".
+    The result is in lower case. Letters, marks and digits of any script, `_` and `-` are preserved, blanks become `-`,
+    and all other characters are removed. The result can be "".
     """
     text = heading.strip().lower()
     if text.isascii():
@@ -34,10 +34,10 @@ def anchor(heading: str) -> str:
 
 
 def slug(title: str) -> str:
-    """The id of a new document: letters and digits of any script in lower case, and `-` for each run of others.
+    """The id of a new document: letters and digits of any script in lower case; other characters become one `-`.
 
-    NFC and at most 252 bytes of UTF-8, so that `{slug}.md` is a valid file name on every system. A title of symbols
-    alone gets their Unicode names (`rocket` for a rocket).
+    The result is NFC and at most 252 bytes of UTF-8, so that `{slug}.md` is a valid file name on every system. If the
+    title consists of symbols only, the slug consists of their Unicode names (`rocket` for a rocket).
 
     Raises:
         InvalidInputError: the title consists of punctuation and blanks, or contains a lone surrogate.

@@ -20,10 +20,10 @@ MAX_ARTICLE_CHARS = 3
 """Maximum length of an article that some languages join to the following word."""
 
 SENTENCE_BYTES = 600
-"""Bytes on either side of a link in which its sentence is searched."""
+"""Number of bytes before and after a link that are searched for the ends of its sentence."""
 
 PIPED_LINK = re.compile(r"\[\[([^\[\]|\n]+)\|([^\[\]|\n]+)\]\]")
-"""`[[a|b]]`, of which a snippet shows `b`."""
+"""A link `[[a|b]]`, of which a snippet shows `b`."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
 _WORD_END = re.compile(r"[^\W_]*")
@@ -32,11 +32,11 @@ _HTML = (
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
-# The destination after the text of a link or image. Without it, brackets are plain text: `a[0]`, `[1]`, `[ ]`.
+# The destination after the text of a link or image. Without a destination, brackets are plain text: `a[0]`, `[1]`.
 _AIM = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\[[^\[\]\n]*\]"
-# Every repetition is bounded or cannot match what follows it, so the time is linear in the text. Each match begins with
-# a sign or a line end, so that text between matches is skipped at memory speed; a lookbehind then tells which sign it
-# was.
+# Every repetition is bounded or cannot match the text after it, so the time is linear in the text. Each match begins
+# with a sign or a line end, so that text between matches is skipped at memory speed. A lookbehind then distinguishes
+# the signs.
 _MARKUP = re.compile(
     r"[\n<|!\[\]`*_\\](?:"
     r"(?<=\n)(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"
@@ -54,7 +54,7 @@ _MARKUP = re.compile(
 
 
 _BETWEEN_WORDS = frozenset({"gap", "rule", "lead"})
-"""Groups of markup that separates words."""
+"""Names of the pattern's groups for markup that separates words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def strip_markdown(markdown: str) -> str:
 
 
 def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, str]]]) -> str:
-    """The text with the label alone in place of each `[[label|page]]`.
+    """The text in which each `[[label|page]]` is replaced by its label.
 
     Args:
         markdown: The text.
@@ -92,12 +92,12 @@ def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, s
 
 
 def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
-    """At most `limit` characters of a text, around the densest occurrence of the wanted words.
+    """A part of a text with at most `limit` characters, around the place with most of the wanted words.
 
     Args:
         markdown: The section's text.
         wanted: The words to show; if none occurs, the beginning of the text is returned.
-        limit: Maximum number of characters, `…` at a cut end included; 0 gives "".
+        limit: Maximum number of characters, including the `…` at cut ends; 0 gives "".
     """
     if limit <= 0:
         return ""
@@ -110,7 +110,7 @@ def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
 
 
 def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str | None:
-    """As `snippet`, but None if none of the wanted words occurs in the text. `limit` is at least 1."""
+    """The result of `snippet`; None if none of the wanted words occurs in the text. `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
     for place in _by_worth(_places(source, wanted), limit):
         start, end = _neighbourhood(source, place, limit)
@@ -159,7 +159,7 @@ def _places(text: str, wanted: HighlightTerms, most: int | None = None) -> list[
     Args:
         text: The text to search.
         wanted: The words.
-        most: Number of occurrences that are enough; None for all.
+        most: Maximum number of occurrences; None for all.
     """
     lower = text.lower()
     found = _places_in(lower if len(lower) == len(text) else text, text, wanted, most)
@@ -202,7 +202,7 @@ def _places_of(
 
 
 def _start_of_word(text: str, at: int) -> int:
-    """Possible start of a word whose article is joined to it."""
+    """Possible start of a word before `at`, because an article may be joined to the word."""
     start = at
     while start and at - start < MAX_ARTICLE_CHARS and text[start - 1].isalnum():
         start -= 1
@@ -210,7 +210,7 @@ def _start_of_word(text: str, at: int) -> int:
 
 
 class _Flat(dict[int, str]):
-    """Maps letters to lower case without accents, one to one, so that offsets stay valid."""
+    """Maps each letter to one lower-case letter without accents, so that offsets remain valid."""
 
     def __missing__(self, code: int) -> str:
         letter = chr(code)
@@ -223,7 +223,7 @@ _FLAT = _Flat()
 
 
 def flat_text(text: str) -> str:
-    """The text in lower case without accents, letter by letter, so that offsets stay valid."""
+    """The text in lower case without accents, of the same length, so that offsets remain valid."""
     return text.translate(_FLAT)
 
 
@@ -256,7 +256,7 @@ def _by_worth(places: list[Occurrence], limit: int) -> Iterator[Occurrence]:
 
 
 def _neighbourhood(source: str, place: Occurrence, limit: int) -> tuple[int, int]:
-    """The part of the source to strip, with room for markup; from the start of the line if it fits."""
+    """The range of the source to strip, with room for markup; it begins at the start of the line if possible."""
     end = min(place[1] + 3 * limit, len(source))
     earliest = place[0] - 2 * limit
     if earliest <= 0:
@@ -266,7 +266,7 @@ def _neighbourhood(source: str, place: Occurrence, limit: int) -> tuple[int, int
 
 
 def _cut(text: str, place: Occurrence | None, limit: int, *, cut_before: bool, cut_behind: bool) -> str:
-    """`limit` characters of a text around an occurrence; cut between words if one is near."""
+    """A part of a text of at most `limit` characters around an occurrence, cut between words if possible."""
     start = 0
     if place and place[1] > limit - 2:
         start = place[0] - limit // 3

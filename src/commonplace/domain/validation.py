@@ -14,13 +14,13 @@ from commonplace.domain.schema.values import number_of, scalar_text, text_of
 MAX_FORMAT_TEXT = 500
 """Maximum length of a text that is matched against a field's `format` or `pattern`.
 
-Longer ones pass, as matching could take too long.
+Longer texts are accepted, because matching could take too long.
 """
 MAX_SHOWN_FIELD = 40
 """Maximum length in characters of a wrong value in a message."""
 
 TypeOfReference = Callable[[str], str | None]
-"""The type of the entry that a reference names; None if it names none."""
+"""Returns the type of the entry that a reference names; None if there is no such entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Violation:
     expected: str
     got: str
     enforced: bool | None = None
-    """Whether it refuses a write; None: as `validation.enforce` of the base says."""
+    """Whether the violation rejects a write; None for the base's `validation.enforce`."""
     message: str = ""
-    """Message of the base's owner, or ""."""
+    """Message of the base's owner; "" for none."""
 
     def __str__(self) -> str:
         own = f" ({self.message})" if self.message else ""
@@ -49,8 +49,8 @@ def violations(
     Args:
         schema: The schema of the base.
         entry_type: The type of the entry.
-        values: Its frontmatter, with its title.
-        type_of_reference: Looks up what an `object-ref` names; None to leave references unchecked.
+        values: The entry's frontmatter, with its title.
+        type_of_reference: Returns the type of the entry that an `object-ref` names; None to skip this check.
     """
     declared = schema.types.get(entry_type)
     rules = [*schema.rules, *(declared.fields.items() if declared else ())]
@@ -74,7 +74,7 @@ def violations(
 
 
 def _distinct(found: Iterable[Violation]) -> list[Violation]:
-    """Each violation once; of those that say the same, one that refuses a write."""
+    """Each violation once; among equal ones, one that rejects a write is preferred."""
     said: dict[str, Violation] = {}
     for one in found:
         known = said.get(str(one))
@@ -108,7 +108,7 @@ def _violation(name: str, rule: FieldRule, expected: str, value: Json, **more: b
 
 
 def _misdirected(name: str, rule: FieldRule, value: Json, type_of: TypeOfReference) -> Iterator[Violation]:
-    """References to entries of another type, which count like any violation; those to none are warnings."""
+    """Violations by references to entries of another type; references to missing entries are warnings."""
     if rule.items is not None and isinstance(value, list):
         yield from _misdirected(name, rule.items, value, type_of)
     if rule.type != "object-ref" or not rule.target_types:
@@ -122,7 +122,7 @@ def _misdirected(name: str, rule: FieldRule, value: Json, type_of: TypeOfReferen
 
 
 def _sources(schema: Schema, values: JsonObject) -> Iterator[Violation]:
-    """The policy `minimum_sources`, which refuses no write."""
+    """Violations of the policy `minimum_sources`, which never reject a write."""
     least = number_of(schema.policies.get("minimum_sources")) or 0
     sources = values.get("sources")
     count = len(sources) if isinstance(sources, list) else int(sources not in (None, ""))
@@ -147,7 +147,7 @@ def _expressions(rule: FieldRule) -> Iterable[str]:
 
 
 def _slow(rule: FieldRule) -> Iterator[str]:
-    """Patterns that are no longer applied, because a match took too long."""
+    """The patterns of a rule that are no longer applied, because a match took too long."""
     for pattern in _expressions(rule):
         expression = compiled(pattern)
         if expression is not None and expression.too_slow:
@@ -163,7 +163,7 @@ def _length_expectation(rule: FieldRule, value: Json) -> str:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a text matches. Patterns are the owner's; an unusable one constrains nothing, and is named by a check."""
+    """Whether a text matches a pattern; true if the pattern is unusable, which `schema.problems` lists."""
     usable = compiled(pattern)
     return len(text) > MAX_FORMAT_TEXT or usable is None or usable.matches(text)
 
@@ -207,7 +207,7 @@ def _list_expectation(rule: FieldRule, value: Json) -> str:
 
 
 def _option_expectation(rule: FieldRule, value: Json) -> str:
-    """The valid values, which fields of every type can have."""
+    """The valid values if the value is none of the options, else ""; fields of every type can have options."""
     if not rule.options:
         return ""
     if isinstance(value, list):
@@ -233,7 +233,7 @@ _EXPECTATIONS: Mapping[str, Callable[[FieldRule, Json], str]] = {
     "list": _list_expectation,
     "tags": _list_expectation,
 }
-"""For each type of field, a function that returns the expectation if a value violates it, else ""."""
+"""Functions by type of field that return the expectation if a value violates it, otherwise ""."""
 
 
 def _shown(value: Json) -> str:

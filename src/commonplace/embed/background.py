@@ -16,16 +16,16 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
 """Polling interval in seconds."""
 FULL_COMPARISON_SECONDS = 60.0
-"""Full-comparison interval in seconds while an index changes.
+"""Interval in seconds between two full comparisons while an index changes.
 
-Catches changes that were not reported, such as those that another process indexed in an unwatched folder.
+A full comparison finds unreported changes, such as those that another process indexed in an unwatched folder.
 """
 MAX_PENDING_CHANGES = 200
 """Maximum number of changed documents that are checked one by one."""
 RETRY_SECONDS = 30.0
 """Seconds before a failed model is retried."""
 JOIN_SECONDS = 2.0
-"""Timeout in seconds for texts in the model at the end of the process."""
+"""Timeout in seconds for the running call of the model at the end of the process."""
 
 
 class BackgroundEmbedder:
@@ -50,7 +50,7 @@ class BackgroundEmbedder:
                 self._thread.start()
 
     def close(self) -> None:
-        """Stop after the texts in the model."""
+        """Stop after the running call of the model."""
         with self._lock:
             self._stop.set()
             started = self._thread.is_alive()
@@ -84,8 +84,8 @@ class BackgroundEmbedder:
 class _EmbeddedCollection:
     """One collection, with the documents whose vectors may be outdated.
 
-    Comparing all documents with all vectors takes time and memory in proportion to their number. It is done at the
-    start, after a failure, while another process is embedding, and at intervals. Otherwise only documents that the
+    Comparing all documents with all vectors takes time and memory in proportion to their number. All are compared at
+    the start, after a failure, while another process is embedding, and at intervals. Otherwise only documents that the
     index reported are compared.
     """
 
@@ -96,14 +96,14 @@ class _EmbeddedCollection:
         self._compared: float | None = None
         """Time of the last full comparison; None if one is due."""
         self._generation = -1
-        """Generation of the index at that time."""
+        """Generation of the index at the last full comparison."""
         meaning.index.listen(self._tell)
 
     def refresh(self, stop: threading.Event) -> None:
         """Embed changed documents.
 
         Raises:
-            KnowledgeError: as `LocalSemanticIndex.embed`; the next attempt compares everything.
+            KnowledgeError: `LocalSemanticIndex.embed` failed; the next attempt compares everything.
         """
         index = self._semantic_index.index
         index.wait_ready(0)

@@ -1,4 +1,4 @@
-"""An embedding run: new texts are embedded in batches, on low-priority threads."""
+"""An embedding run: embeds new texts in batches, on low-priority threads."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 BATCH = 32
 """Number of texts that are embedded and written together."""
 SLICE = 4
-"""Number of texts per call of the model, so that stopping is quick."""
+"""Number of texts per call of the model; small, so that stopping is quick."""
 SCALE_HEADROOM = 1.25
-"""Factor by which a component of a later vector may exceed the first batch's maximum without being clipped."""
+"""Factor by which components of later vectors may exceed the maximum of the first batch without being clipped."""
 NICENESS = 10
-"""Niceness of the threads that embed, so that everything else takes precedence."""
+"""Niceness (nice(2)) of the threads that embed, so that all others take precedence."""
 LOCK = "vectors.lock"
 
 
@@ -57,7 +57,7 @@ class EmbeddingRun:
         model: The model.
         index: Index of the documents.
         kept: The vector store.
-        stop: Stops the pass after the texts in the model.
+        stop: Stops the pass after the running call of the model.
     """
 
     def __init__(self, model: Model, index: Index, kept: VectorStore, stop: threading.Event) -> None:
@@ -92,8 +92,8 @@ class EmbeddingRun:
     def _differing(self) -> tuple[list[str], list[str]]:
         """Paths of the documents to embed, and of the deleted ones.
 
-        The compared rows of all documents are released before embedding: other allocations between them would fragment
-        the memory.
+        The compared rows of all documents are released before embedding; otherwise other allocations between them would
+        fragment the memory.
         """
         known, _ = self._store.with_file(lambda file: file.statistics())
         changed: list[str] = []
@@ -103,7 +103,7 @@ class EmbeddingRun:
         return changed, list(known)
 
     def _differing_of(self, addresses: Collection[Address]) -> tuple[list[str], list[str]]:
-        """As `_differing`, for some documents."""
+        """Paths of the documents to embed, and of the deleted ones, among some documents."""
         known, _ = self._store.with_file(lambda file: file.statistics([address.path for address in addresses]))
         changed: list[str] = []
         gone: list[str] = []
@@ -134,11 +134,11 @@ class EmbeddingRun:
             progress(len(paths), len(paths))
 
     def _take(self, path: str, batch: _Batch) -> None:
-        """Add a document to a batch. Most texts of a long one are written before, in separate batches."""
+        """Add a document to a batch. Most texts of a long document are written before, in separate batches."""
         try:
             document = self._index.document(Address(path))
         except (NotFoundError, StorageError):
-            return  # deleted or unreadable by now; the index will report it
+            return  # deleted or unreadable meanwhile; the index will report the change
         chunks = {chunk.key: chunk for chunk in chunks_of(document)}
         known = self._store.with_file(lambda file: file.known(chunks))
         texts = {key: chunk.text for key, chunk in chunks.items() if key not in known and key not in batch.texts}
@@ -165,14 +165,14 @@ class EmbeddingRun:
             )
             self._store.check_dimension(vectors.shape[1], form.dimension)
             kept = dict(zip(batch.texts, quantized(vectors, form.scale), strict=True))
-        # After damage the file is empty, and formerly known texts are unknown; their documents follow in the next pass.
+        # After damage the file is empty, so that known texts are missing. Their documents are left to the next pass.
         usable = file.known(key for _, _, chunks in batch.pages for _, key in chunks).keys() | kept.keys()
         file.put(form, kept, [page for page in batch.pages if all(key in usable for _, key in page[2])])
 
     def _vectors(self, texts: Sequence[str]) -> Vectors | None:
         """The texts' vectors, computed by two threads; None if stopped."""
         middle = (len(texts) + 1) // 2
-        # Both are new threads, because the lowered priority of a thread cannot be raised again.
+        # Both threads are new, because a thread cannot raise its lowered priority again.
         threads = [_EncoderThread(self._model, part, self._stop) for part in (texts[:middle], texts[middle:]) if part]
         for thread in threads:
             thread.start()
@@ -221,7 +221,7 @@ def lower_priority() -> None:
 
 
 def is_embedding(folder: Path) -> bool:
-    """Whether a process embeds into a folder of vectors right now."""
+    """Whether a process is embedding into a folder of vectors."""
     try:
         with (folder / LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -234,7 +234,7 @@ def is_embedding(folder: Path) -> bool:
 
 @contextmanager
 def _alone(path: Path) -> Generator[bool]:
-    """Try to take the lock of the embedding process; yields whether it was taken. The kernel releases it on exit."""
+    """Try to acquire the lock of the embedding process; yields whether it was acquired. Process exit releases it."""
     with path.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

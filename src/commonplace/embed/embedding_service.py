@@ -1,4 +1,4 @@
-"""Semantic search of one process: one model, and the vectors of each collection."""
+"""The embedding service of a process: one model, and the semantic index of each collection."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class EmbeddingService:
         """Create the semantic index of a collection.
 
         Args:
-            index: Index of its documents.
-            folder: Folder of its vectors.
+            index: Index of the collection's documents.
+            folder: Folder of the collection's vectors.
         """
         meaning = LocalSemanticIndex(self.model, index, folder)
         if self._background:
@@ -45,11 +45,11 @@ class EmbeddingService:
         return meaning
 
     def shared(self, vectors: SharedVectors, base: SharedBase) -> SharedSemanticIndex:
-        """Create the semantic index of a collection whose vectors a shared engine has.
+        """Create the semantic index of a collection whose vectors are in a shared engine.
 
         Args:
             vectors: The engine.
-            base: The collection in it.
+            base: The collection in the engine.
         """
         from commonplace.embed.shared import SharedSemanticIndex
 
@@ -60,7 +60,7 @@ class EmbeddingService:
 
         Args:
             work: The engine.
-            stop: Ends the work.
+            stop: Stops the work.
             names: Names of the bases to embed; empty for all.
         """
         from commonplace.embed.worker import EmbeddingWorker
@@ -71,8 +71,8 @@ class EmbeddingService:
         """Start embedding in the background; searches no longer wait for the model to be loaded.
 
         Args:
-            wait: Called in the background before the libraries are loaded: they would take the interpreter from the
-                first answer.
+            wait: Called in the background before the libraries are loaded. It should wait until the first answer,
+                which loading would delay.
         """
         if self.model.missing:
             return

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Vectors = npt.NDArray[np.float32]
-    """Float32 of shape (texts, dimension)."""
+    """Float32 array of shape (texts, dimension)."""
 
 
 class Encoder(Protocol):
@@ -18,7 +18,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """Name for people."""
+        """Displayed name of the model."""
         ...
 
     @property
@@ -27,7 +27,7 @@ class Encoder(Protocol):
         ...
 
     def understood(self, text: str) -> float:
-        """The share of a text's tokens, 0 to 1, that the model knows; 1 if that cannot be told."""
+        """Share of a text's tokens that the model knows, 0 to 1; 1 if it is unknown."""
         ...
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:

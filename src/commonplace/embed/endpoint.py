@@ -1,4 +1,4 @@
-"""A model behind a server with OpenAI's `POST /embeddings`."""
+"""Encodes texts by a model on a server with OpenAI's API (`POST /embeddings`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 QUESTION_SECONDS = 3.0
-"""Timeout in seconds of a query; after it, search falls back to words."""
+"""Timeout in seconds of a query, after which search falls back to words."""
 TEXTS_SECONDS = 60.0
 """Timeout in seconds of a batch of texts."""
 
@@ -30,7 +30,7 @@ class EndpointEncoder:
     Args:
         url: Base URL before `/embeddings`, such as `http://localhost:11434/v1`.
         model: The server's name of the model.
-        key: Key for the server, or "".
+        key: API key of the server; "" for none.
     """
 
     def __init__(self, url: str, model: str, key: str = "") -> None:
@@ -40,7 +40,7 @@ class EndpointEncoder:
         self._key = key
 
     def understood(self, text: str) -> float:  # noqa: ARG002 - the protocol's argument
-        """1: the API does not tell what the model knows."""
+        """Return 1, because the API does not tell which tokens the model knows."""
         return 1.0
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:

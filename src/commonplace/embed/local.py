@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from commonplace.embed.vectors.vector_space import VectorQuery
 
 SERVING_SECONDS = 0.25
-"""Timeout in seconds of a server's hybrid search for loading the model; after it, search falls back to words."""
+"""Timeout in seconds for loading the model in a server's hybrid search, which then falls back to words."""
 LOADING_SECONDS = 30.0
-"""Timeout in seconds for loading the model in a semantic search, and in a single command."""
+"""Timeout in seconds for loading the model in a semantic search, and in a command."""
 
 
 EMBED_HINT = "Run: commonplace index --embed"
@@ -43,7 +43,7 @@ class LocalSemanticIndex:
         self.patience = LOADING_SECONDS
         """Timeout in seconds of a hybrid search for loading the model."""
         self.in_background = False
-        """Whether a thread of this process embeds what changes."""
+        """Whether a thread of this process embeds changed documents."""
         self.pending = 0
         """Number of documents without vectors, as known to this process."""
         self._model = model
@@ -93,7 +93,7 @@ class LocalSemanticIndex:
         )
 
     def _progress(self, pending: int) -> Literal["waiting", "working", "ready"]:
-        """The status of a model that works."""
+        """The status if the model works."""
         if not pending:
             return "ready"
         from commonplace.embed.embedding_run import is_embedding
@@ -126,7 +126,7 @@ class LocalSemanticIndex:
 
         Args:
             progress: Called with the number of finished documents.
-            stop: Stops the run after the texts in the model.
+            stop: Stops the run after the running call of the model.
             among: The documents to update; None for all.
         """
         from commonplace.embed.embedding_run import EmbeddingRun
@@ -150,7 +150,7 @@ class LocalSemanticIndex:
                 self._warm.set()
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the vector file."""
         self._vectors.close()
 
     def _within(self, filter_: Filter) -> AbstractSet[str] | None:
@@ -196,7 +196,7 @@ class NearestDocuments:
     Args:
         question: The query.
         limit: Maximum number of documents.
-        understood: The share of the query that the model knows.
+        understood: Share of the query's tokens that the model knows, 0 to 1.
     """
 
     def __init__(self, question: VectorQuery, limit: int, understood: float) -> None:

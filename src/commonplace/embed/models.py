@@ -1,4 +1,4 @@
-"""The model of this process: chosen by the settings, loaded on first use, with its last error."""
+"""The model of this process: chosen by the settings and loaded on first use. Its last error is recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS = 30.0
 """Seconds before a failed model is retried."""
 MAX_CACHED_QUESTIONS = 200
-"""Maximum number of queries whose vectors are cached, for further pages of a result."""
+"""Maximum number of cached query vectors, which are used for further pages of a result."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ class ModelChoice:
     models: Path
     """Folder in which `commonplace model install` puts a model."""
     folder: Path | None = None
-    """Folder of another model on this machine."""
+    """Folder of another model on this machine; None for the installed model."""
     url: str = ""
-    """URL of a server, which takes precedence."""
+    """URL of a server, which takes precedence over folders; "" for none."""
     model: str = ""
     """The server's name of the model."""
     key: str = ""
@@ -62,7 +62,7 @@ class Model:
 
     @property
     def missing(self) -> str:
-        """Why there is no model, and what to do; "" if there is one. Loads nothing."""
+        """The reason why there is no model, and what to do; "" if there is a model. Loads nothing."""
         if self._there:
             return ""
         reason = self._reason()
@@ -90,7 +90,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """Name for people."""
+        """Displayed name of the model."""
         if self._choice.url:
             return self._choice.model
         if self._choice.folder:
@@ -126,7 +126,7 @@ class Model:
         return self._cached(text)
 
     def understood(self, text: str) -> float:
-        """The share of a query, 0 to 1, that the model knows. Raises the same errors as `encoder`."""
+        """Share of a query's tokens that the model knows, 0 to 1. Raises the same errors as `encoder`."""
         return self.encoder().understood(text)
 
     def _question(self, text: str) -> Vectors:
@@ -151,7 +151,7 @@ class Model:
 
     @contextmanager
     def _noting(self) -> Generator[None]:
-        """Record the result of a use of the model."""
+        """Record whether a use of the model succeeds or fails."""
         try:
             yield
         except KnowledgeError as error:
@@ -164,7 +164,7 @@ class Model:
 
 
 def missing_model(reason: str) -> UnavailableError:
-    """The error of a semantic search without a model."""
+    """The error for a semantic search without a model."""
     sentence, _, hint = reason.partition(". ")
     return UnavailableError(
         f"There is no model for searching by meaning: {sentence.rstrip('.')}.",
@@ -175,7 +175,7 @@ def missing_model(reason: str) -> UnavailableError:
 
 
 def open_reranker(url: str | None, model: str, key: str) -> Reranker | None:
-    """The cross-encoder of a server; None without a URL. Connects to nothing."""
+    """The cross-encoder of a server; None without a URL. Opens no connection."""
     if not url:
         return None
     from commonplace.embed.reranker import EndpointReranker

@@ -1,4 +1,4 @@
-"""A cross-encoder behind a server with the API of Jina and Cohere, `POST /rerank`, which local servers have too."""
+"""A cross-encoder on a server with the API of Jina and Cohere (`POST /rerank`), which local servers offer, too."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json
 
 RERANK_SECONDS = 0.3
-"""Maximum time of a request in seconds; after it, the order stays as it was."""
+"""Timeout in seconds of a request, after which the order of hits remains unchanged."""
 PAUSE_SECONDS = 10.0
-"""Seconds after a failure during which the server is not asked, so that each search does not wait for it."""
+"""Seconds after a failure in which no request is sent, so that searches do not wait for a failing server."""
 
 
 class EndpointReranker:
@@ -27,9 +27,9 @@ class EndpointReranker:
 
     Args:
         url: Base URL before `/rerank`, such as `http://localhost:8012/v1`.
-        model: The server's name of the model, or "" for its only one.
-        key: Key for the server, or "".
-        seconds: Maximum time of a request.
+        model: The server's name of the model; "" for its only model.
+        key: API key of the server; "" for none.
+        seconds: Timeout of a request in seconds.
     """
 
     def __init__(self, url: str, model: str = "", key: str = "", seconds: float = RERANK_SECONDS) -> None:
@@ -41,10 +41,10 @@ class EndpointReranker:
         self._reason = ""
 
     def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
-        """How well each passage answers the question: higher is better.
+        """Scores of the passages as answers to the question; higher is better.
 
         Raises:
-            UnavailableError: kind "model": the server does not answer in time, or not as agreed.
+            UnavailableError: kind "model": the server timed out, or its answer is invalid.
         """
         if time.monotonic() - self._failed < PAUSE_SECONDS:
             raise _unavailable(self._reason)
@@ -58,7 +58,7 @@ class EndpointReranker:
             raise _unavailable(self._reason) from error
 
     def _answer(self, body: Mapping[str, Json]) -> Json:
-        """The server's answer. The client's timeouts are those of single reads, so a thread bounds the whole."""
+        """Send a request in a thread, so that its whole duration is limited; the client only limits single reads."""
         answer: Future[Json] = Future()
 
         def ask() -> None:
@@ -92,7 +92,7 @@ class EndpointReranker:
 
 
 class _FailureError(Exception):
-    """Why the server did not serve."""
+    """A failed request; the message gives the reason."""
 
 
 def _scores(answer: Json, count: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Semantic search in a collection whose vectors a shared engine has: the implementation of `domain.semantic.ports`."""
+"""Semantic search in a collection whose vectors are in a shared engine: implements `domain.semantic.ports`."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from commonplace.embed.models import Model, missing_model
 LOADING_SECONDS = 30.0
 """Timeout in seconds for loading the model in a semantic search."""
 SERVING_SECONDS = 0.25
-"""The same of a hybrid search, which then falls back to words."""
+"""Timeout in seconds for loading the model in a hybrid search, which then falls back to words."""
 WORKER_HINT = "Run: commonplace embed-worker"
 
 
 class SharedSemanticIndex:
-    """The semantic index of one collection in an engine. It embeds queries alone; workers embed the pages.
+    """The semantic index of one collection in an engine. This process only embeds queries; workers embed the pages.
 
     Args:
         model: The model of this process.
         vectors: The engine.
-        base: The collection in it.
+        base: The collection in the engine.
     """
 
     def __init__(self, model: Model, vectors: SharedVectors, base: SharedBase) -> None:
@@ -48,7 +48,7 @@ class SharedSemanticIndex:
             if question is None or not self._vectors.has(self._base, question.model):
                 return None
         except KnowledgeError:
-            return None  # a search by words meets the same error of the engine, and says so
+            return None  # the search by words raises and reports the engine's error, too
         return EngineSimilarity(self._vectors, self._base, question, filter_, limit)
 
     def nearest(self, text: str, filter_: Filter, limit: int) -> EngineSimilarity:
@@ -77,17 +77,17 @@ class SharedSemanticIndex:
         )
 
     def embed(self, progress: Progress | None = None) -> None:
-        """Refuse: workers embed."""
+        """Raise an error, because workers embed the pages."""
         del progress
         raise UnavailableError(
             "The vectors of this collection are in the search cluster.", kind="model", hint=WORKER_HINT, retryable=0
         )
 
     def catch_up(self, documents: int, seconds: float) -> None:
-        """Do nothing: workers embed."""
+        """Do nothing, because workers embed the pages."""
 
     def close(self) -> None:
-        """Do nothing: the engine's owner closes it."""
+        """Do nothing, because the owner of the engine closes it."""
 
     def _require_question(self, text: str) -> QuestionVector:
         if reason := self._model.missing:
@@ -100,7 +100,7 @@ class SharedSemanticIndex:
         return question
 
     def _question(self, text: str, patience: float) -> QuestionVector | None:
-        """The query's vector; None while the model is being loaded, or if the text has none."""
+        """The query's vector; None while the model is being loaded, or if the text has no vector."""
         if not self._loaded.is_set():
             loading = threading.Thread(target=self._load, name="model", daemon=True)
             loading.start()
@@ -121,5 +121,5 @@ class SharedSemanticIndex:
 
 
 def model_digest(model: Model) -> str:
-    """A digest of a model. Raises as `Model.encoder`."""
+    """A digest of a model's identity. Raises the same errors as `Model.encoder`."""
     return blake2b(model.encoder().identity.encode(), digest_size=6).hexdigest()

@@ -78,7 +78,7 @@ class VectorStore:
         """Check that new vectors have the dimension of the stored ones.
 
         Raises:
-            StorageError: kind "model": the dimensions differ, because the model changed under its name.
+            StorageError: kind "model": the dimensions differ, because the model has changed and its name has not.
         """
         self.failure = ""
         if found != expected:
@@ -91,7 +91,7 @@ class VectorStore:
             raise error
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the vector file."""
         if self._opened:
             self._opened[0].close()
 

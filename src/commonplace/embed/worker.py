@@ -1,4 +1,4 @@
-"""A worker: embeds chunks that lack vectors in a shared engine, beside any number of other workers."""
+"""A worker that embeds chunks without vectors in a shared engine, concurrently with other workers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from commonplace.embed.shared import model_digest
 log = logging.getLogger(__name__)
 
 BATCH = 32
-"""Chunks that are embedded and written together; after each, the claim is renewed."""
+"""Number of chunks that are embedded and written together; the claim is renewed after each batch."""
 DIMENSION_PROBE = "dimension"
-"""Text that tells the dimension of the model's vectors."""
+"""Text that is embedded to determine the dimension of the model's vectors."""
 SLICE = 4
-"""Texts of one call of the model, so that the end comes soon."""
+"""Number of texts per call of the model; small, so that stopping is quick."""
 
 
 @dataclass(slots=True)
 class Embedded:
-    """What a worker has done."""
+    """Results of a worker's run."""
 
     chunks: int = 0
     parts: int = 0
-    """Ranges that it finished."""
+    """Number of finished ranges."""
     waiting: int = 0
-    """Ranges that it left to other workers at its last look."""
+    """Number of ranges left to other workers, as of the last check."""
 
 
 class EmbeddingWorker:
@@ -41,7 +41,7 @@ class EmbeddingWorker:
     Args:
         model: The model.
         work: The engine.
-        stop: Ends the work after the texts in the model.
+        stop: Stops the work after the running call of the model.
         names: Names of the bases to embed; empty for all.
     """
 
@@ -55,7 +55,7 @@ class EmbeddingWorker:
         self._dimension = 0
 
     def run(self, tell: Callable[[str], None]) -> Embedded:
-        """Embed what lacks vectors now, as far as other workers have not claimed it.
+        """Embed all chunks without vectors, except ranges that other workers have claimed.
 
         Args:
             tell: Called with a line for each finished range.
@@ -75,7 +75,7 @@ class EmbeddingWorker:
             self._work.prepare(base, model, self._known_dimension())
             self._prepared.add(base)
         parts = list(self._work.lacking(base, model))
-        random.shuffle(parts)  # so that workers seldom want the same one
+        random.shuffle(parts)  # so that workers seldom try to claim the same range
         for part in parts:
             if self._stop.is_set():
                 return
@@ -89,7 +89,7 @@ class EmbeddingWorker:
                 tell(f"{base.name}: {done.chunks - before:,} chunks of range {part}")
 
     def _embed_part(self, claim: Claim, done: Embedded) -> bool:
-        """Embed a range. Returns whether this worker had it to the end."""
+        """Embed a range. Returns false if another worker has taken over the claim, or if the work was stopped."""
         held: Claim | None = claim
         for batch in self._work.texts(claim):
             for start in range(0, len(batch), BATCH):

@@ -31,15 +31,15 @@ def open_index(
     Args:
         store: The files.
         cache_dir: Folder of the indexes.
-        link_roots: The setting: `URL=FOLDER` each.
-        language: The reader's language, in which search shows the translations of a page first.
-        side: The side of `[[a|b]]` that is the page; None for the one that exists.
+        link_roots: The setting `link_roots`: `URL=FOLDER` each.
+        language: The reader's language; search ranks the translation in this language before the others.
+        side: The side of `[[a|b]]` that is the page; None for the side that exists.
 
     Raises:
         ValueError: one of the link roots is not of the form `URL=FOLDER`.
     """
     from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
-    from commonplace.index.local import LocalIndex  # noqa: PLC0415 - a shell that asks for names needs none of it
+    from commonplace.index.local import LocalIndex  # noqa: PLC0415 - shell completion needs none of them
     from commonplace.index.stored.other_versions import remove_unused_versions  # noqa: PLC0415 - as above
 
     folder = cache_dir / store.identity / INDEX_FOLDER
@@ -50,14 +50,14 @@ def open_index(
 def open_cluster(
     urls: Sequence[str], prefix: str, user: str = "", password: str = "", authority: Path | None = None
 ) -> SearchCluster:
-    """Open a search cluster that several servers share. Asks it nothing yet.
+    """Open a search cluster that several servers share. Sends no request yet.
 
     Args:
-        urls: `http` or `https` URLs of its nodes.
-        prefix: Beginning of the names of all its indexes.
-        user: The user; "" if the cluster wants none.
+        urls: `http` or `https` URLs of the cluster's nodes.
+        prefix: Prefix of the names of all indexes.
+        user: The user; "" if the cluster needs none.
         password: The user's password.
-        authority: File with the certificates of the authority that signed the cluster's; None for those of the system.
+        authority: File with the certificates of the cluster's authority; None for the authorities of the system.
 
     Raises:
         ConfigError: kind "engine": an argument is invalid, or the client is not installed.
@@ -69,19 +69,19 @@ def open_cluster(
 
 
 def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> IndexedPast | None:
-    """The past states of a store's folder; None without commits. Opens nothing until one is needed.
+    """The past states of a store's folder; None without commits. Each state is opened on first use.
 
     Args:
         store: The files.
         cache_dir: Folder of the indexes.
-        side: As for `open_index`.
+        side: The side of `[[a|b]]` that is the page; None for the side that exists.
     """
     from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
     from commonplace.domain.past import StoreWithPast  # noqa: PLC0415 - as below
 
     if not isinstance(store, StoreWithPast) or store.past is None:
         return None
-    from commonplace.index.past.states import IndexedPast  # noqa: PLC0415 - a shell that asks for names needs none of it
+    from commonplace.index.past.states import IndexedPast  # noqa: PLC0415 - shell completion needs none of them
 
     live = cache_dir / store.identity / INDEX_FOLDER
     return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING)

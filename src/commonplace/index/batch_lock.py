@@ -15,11 +15,11 @@ from commonplace.domain.errors import UnavailableError
 LOCK_SECONDS = 60.0
 """Timeout in seconds for acquiring the lock."""
 MAX_LOCK_PAUSE = 0.005
-"""Maximum seconds between two attempts."""
+"""Maximum interval in seconds between two attempts."""
 
 
 class BatchLock:
-    """Held for one batch at a time, by one thread of one process.
+    """A lock file that one thread of one process holds for a batch.
 
     Args:
         path: The lock file; created if missing. Its folder must exist.

@@ -1,4 +1,4 @@
-"""Notifies listeners of changes in an index: each change once, by whichever process it was made or indexed."""
+"""Notifies listeners of each change in an index once, whichever process made or indexed it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IndexListener = Callable[[Sequence[Address], bool], None]
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What the index has of some documents, read in one transaction."""
+    """State of some documents in the index, read in one transaction."""
 
     revisions: Mapping[Address, str]
     """Revisions by document; documents that the index does not contain are omitted."""
@@ -33,14 +33,14 @@ class News:
 
     documents: Sequence[Address]
     membership: int | None
-    """`IndexState.membership`; None if the index cannot be read, so that additions are assumed."""
+    """`IndexState.membership`; None if the index cannot be read, in which case additions are assumed."""
 
 
 class ChangeNotifier:
     """The state of the notifications of one process.
 
-    Processes that share an index all see a change, but only one of them indexes it. Therefore the notifications depend
-    on the index's content, not on the process that changed it.
+    All processes that share an index see a change, but only one of them indexes it. Therefore notifications depend on
+    the content of the index, not on the process that changed it.
 
     Args:
         state_of: Returns the index's state of these documents.
@@ -90,7 +90,7 @@ class ChangeNotifier:
             state = self._state_of(addresses)
         except (StorageError, UnavailableError):
             for address in addresses:
-                self._known.pop(address, None)  # the revision may differ
+                self._known.pop(address, None)  # the revision may have changed
             return News(addresses, None)
         changed = [address for address in addresses if self._differs(address, state.revisions.get(address, ""))]
         return News(changed, state.membership)

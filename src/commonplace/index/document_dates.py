@@ -1,6 +1,6 @@
 """Created and updated times of documents from their history, computed in the background.
 
-Until they are known, the files' own times are used; for files of a commit, which have none, the time of the commit.
+Until they are known, the times of the files are used. Files of a commit have no times; they get that of the commit.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from commonplace.index.process.allocator import trim_heap
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
-"""Seconds between two walks of the history while no query waits, so that a burst of commits costs one walk."""
+"""Minimum interval in seconds between two walks of the history while no query waits; a burst of commits costs one walk.
+"""
 BATCH_DOCUMENTS = 500
-"""Number of documents that are dated together; after a switch of branches, all are dated."""
+"""Maximum number of documents that are dated together."""
 CLOSE_SECONDS = 10.0
 """Timeout in seconds for the current walk of the history at the end of the process."""
 TIDY_SECONDS = 10.0
-"""Minimum seconds between two calls of `trim_heap`, which takes some milliseconds."""
+"""Minimum interval in seconds between two calls of `trim_heap`, which takes some milliseconds."""
 
 
 class DateUpdater:
@@ -38,7 +39,7 @@ class DateUpdater:
 
     Args:
         store: The files and their history.
-        catalogue: Returns the catalogue; None if it was deleted, in which case the next query creates a new one.
+        catalogue: Returns the catalogue; None if it was deleted (the next query creates a new one).
     """
 
     def __init__(self, store: Store, catalogue: Callable[[], Catalogue | None]) -> None:
@@ -71,10 +72,10 @@ class DateUpdater:
         return self._idle.wait(timeout)
 
     def close(self) -> None:
-        """Stop after the current walk, at most `CLOSE_SECONDS` later."""
+        """Stop after the current walk. Waits at most `CLOSE_SECONDS`."""
         self._closing.set()
         self._hurry.set()
-        with self._lock:  # a thread is started under this lock, and one that was not cannot be joined
+        with self._lock:  # threads are started under this lock, and a thread that was not started cannot be joined
             thread = self._thread
         if thread and thread is not threading.current_thread():
             thread.join(CLOSE_SECONDS)
@@ -105,7 +106,7 @@ class DateUpdater:
         try:
             update_all_dates(self._store, catalogue)
         except (KnowledgeError, sqlite3.Error, OSError) as error:
-            # The catalogue may have been deleted or replaced meanwhile; that is not logged.
+            # An error of a deleted or replaced catalogue is not logged.
             if self._catalogue() is catalogue:
                 log.warning(
                     "%s: the history could not be read for dates: %s",
@@ -128,7 +129,7 @@ def update_all_dates(store: Store, catalogue: Catalogue) -> int:
     for at in range(0, len(keys), BATCH_DOCUMENTS):
         moved += update_dates(store, catalogue, keys[at : at + BATCH_DOCUMENTS], committed=bool(head))
         straight = straight and (store.history.head() == head or store.history.touched_since(head) is not None)
-    if straight:  # otherwise some were dated by another branch, and all are dated again
+    if straight:  # otherwise some documents have dates of another branch, and all are dated again
         with catalogue.writing() as connection:
             write_meta(connection, "dated", head)
     return moved
@@ -147,7 +148,7 @@ def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, com
         rows = _rows(connection, keys)
     touched = store.history.touched([Address(row[0]) for row in rows]) if committed else {}
     dated = [_dated(row, touched.get(Address(row[0]))) for row in rows]
-    # Only documents that may be newer than their last commit are compared with it: few, except in a new index.
+    # Only documents that may be newer than their last commit are compared with it. They are few, except in a new index.
     suspects = {
         Address(row[0]): row[5] for row, new in zip(rows, dated, strict=True) if new != row[1:3] or row[4] != DATE_KNOWN
     }
@@ -161,7 +162,7 @@ def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, com
     moved = sum((path, created, updated) not in times for created, _, updated, _, _, path, *_ in changes)
     if changes:
         with catalogue.writing() as connection:
-            # A document that has changed since, or whose file was touched, waits for the next round.
+            # A document whose row has changed meanwhile is left to the next round.
             connection.executemany(
                 "UPDATE files SET created = ?, created_day = ?, updated = ?, updated_day = ?, dated = ?"
                 " WHERE path = ? AND revision = ? AND mtime_ns = ?",
@@ -175,15 +176,15 @@ def update_dates(store: Store, catalogue: Catalogue, keys: Sequence[int], *, com
 _Row = tuple[str, str, str, int, int, str, int]
 
 _WITHOUT_DATE = f"dated <> {DATE_KNOWN}"
-"""Rows whose times are not their commits', written as in the index `files_undated`."""
+"""SQL condition for rows whose times are not those of commits; the same text as in the index `files_undated`."""
 _WAITING = f"{_WITHOUT_DATE} AND dated % 2 = 0"
-"""Rows that wait for the history to be read."""
+"""SQL condition for rows that wait for the history to be read."""
 
 
 def _undated(connection: sqlite3.Connection, touched: Collection[Address] | None) -> list[int]:
-    """Numbers of the documents whose times may differ now: touched and uncommitted ones, or all.
+    """Numbers of the documents whose times may have changed: touched and uncommitted ones, or all.
 
-    Documents of one folder are neighbours, so that the folder's tree is read once.
+    The order is by path, so that the tree of each folder is read once.
     """
     if touched is None:
         rows = connection.execute("SELECT path, id FROM files")
@@ -204,9 +205,9 @@ def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:
 
 
 def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
-    """Created and updated times: from the frontmatter, else from the commits, else from the file.
+    """Created and updated times: from the frontmatter, otherwise from the commits, otherwise from the file.
 
-    A file of a commit has no time: its document keeps the times that it has.
+    A file of a commit has no time; its document's times remain unchanged.
     """
     _, created, updated, given, _, _, mtime_ns = row
     if commits:

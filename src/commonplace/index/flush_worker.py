@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class FlushWorker:
-    """Flushes in a thread that ends when nothing is left to do.
+    """Flushes in a background thread, which ends when no texts are left.
 
     Args:
         move: Flushes once, and logs its errors.

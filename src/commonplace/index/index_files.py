@@ -87,7 +87,7 @@ class IndexFiles:
 
     @property
     def current(self) -> bool:
-        """Whether this is still the index in the folder; it may have been deleted or rebuilt."""
+        """Whether this is still the index in the folder. False if it was deleted or rebuilt."""
         try:
             return not self._abandoned and _identity(self._file) == self._identity
         except FileNotFoundError:
@@ -132,7 +132,7 @@ class IndexView:
         return self.cache.get(self.connection, key, lambda: work(self.connection))
 
     def broken_links(self, store: Store, side: PageSide) -> BrokenLinks:
-        """Every link that resolves to no document, for the readers of a side of `[[a|b]]`."""
+        """Every link that resolves to no document, if `side` of `[[a|b]]` is the page."""
         key = ("lost", side, self.other_files.version())
         decided = self._files.name_cache.get(self.connection, key, LinkDecisionCache)
         return self.cached(
@@ -147,8 +147,8 @@ class IndexView:
         """The searcher of this view: the full text with the recent documents.
 
         Args:
-            language: The reader's language, in which search shows the translations of a page first.
-            side: The side of `[[a|b]]` that is the page; snippets show the other one.
+            language: The reader's language; the translation in this language ranks before the others.
+            side: The side of `[[a|b]]` that is the page; snippets show the other side.
         """
         files = self._files
         labels = partial(labels_written_first, self.connection, side)
@@ -182,7 +182,7 @@ class IndexLocation:
             raise_if_file_limit(error)
             if self._temporary:
                 raise _unwritable() from error
-            cache = str(self._folder.parent.parent)  # of the collection's folder, in which each version has one
+            cache = str(self._folder.parent.parent)  # each version has a folder in the collection's folder
             if cache not in _LOGGED_FOLDERS:
                 _LOGGED_FOLDERS.add(cache)
                 log.warning(
@@ -226,7 +226,7 @@ class IndexLocation:
             except DAMAGE_ERRORS as again:
                 raise_if_file_limit(again)
                 if found:
-                    # After an upgrade this is what should happen; damage is not.
+                    # Another version is normal after an upgrade; damage is not.
                     level = logging.INFO if isinstance(again, OtherVersionError) else logging.WARNING
                     log.log(level, "%s: the index is unusable (%s) and is rebuilt", self._store.name, reason)
             self._wipe()
@@ -317,7 +317,7 @@ class OpenIndexFiles:
             return self._files
 
     def _reopen(self, failed: IndexFiles) -> None:
-        """Reopen the index, unless another thread has, and fill it if it is new."""
+        """Reopen the index unless another thread has done so, and fill it if it is new."""
         with self._lock:
             if self._files is not failed:
                 return
@@ -336,7 +336,7 @@ class OpenIndexFiles:
 
 
 def refuse_unless_damaged(error: Exception) -> None:
-    """Raise the error for a failure that rebuilding would not solve; return if rebuilding may.
+    """Raise the error for a failure that a rebuild cannot solve; return if a rebuild may solve it.
 
     Raises:
         UnavailableError: the index was locked for too long, or the process has too many open files.

@@ -46,10 +46,14 @@ log = logging.getLogger(__name__)
 MAX_SMALL_UPDATE = 64
 """Maximum number of changed files that go into the catalogue alone."""
 MAX_RECENT_FACTOR = 4
-"""Multiple of the limit of recent documents at which a write flushes itself, if changes come faster than flushes."""
+"""Multiple of the limit of recent documents at which a write itself flushes, because background flushes are too slow.
+"""
 BATCH_FILES = 10_000
 BATCH_BYTES = 24_000_000
-"""Limits of a batch in files and bytes: memory grows with the bytes, and every batch adds a segment to search."""
+"""Maximum size of a batch in bytes, which determines the memory; `BATCH_FILES` is the maximum number of files.
+
+Smaller batches would add more segments to search.
+"""
 
 
 class Ingest:
@@ -95,12 +99,12 @@ class Ingest:
         return outcome
 
     def differing(self, paths: Sequence[str]) -> list[str]:
-        """The files that differ from the index. Reads only, so that no process has to wait."""
+        """The files that differ from the index. Takes no write lock."""
         with self._catalogue.reading() as connection:
             return pending_files.differing(connection, self._store, paths)
 
     def resolve_other_files(self, addresses: Sequence[Address]) -> None:
-        """Resolve the links again that may lead to added or removed files that are not documents."""
+        """Resolve again the links that may lead to added or removed files that are not documents."""
         self._other_files.changed(addresses)
         keys = {link_key(address.path) for address in addresses}
         with self._catalogue.reading() as connection:
@@ -121,7 +125,7 @@ class Ingest:
         found = pending_files.scanned(self._store)
         with self._catalogue.reading() as connection:
             complete = read_meta(connection, "complete") is not None
-        stats = {} if complete else dict(found)  # a first sync resolves links immediately, so it must know all
+        stats = {} if complete else dict(found)  # a first sync resolves links at once, and needs all paths for it
         refresh_sites(self._catalogue, self._store, self._other_files, finder, stats)
         differing, missing = pending_files.compared(self._catalogue, found if complete else stats.items())
         self._other_files.forget()
@@ -196,7 +200,7 @@ class Ingest:
         """Time of the newest commit in ISO 8601; of the epoch if there is none or it cannot be read."""
         try:
             commits = self._store.history.log(None, limit=1)
-        except KnowledgeError as error:  # documents are indexed all the same, and dated when the history can be read
+        except KnowledgeError as error:  # documents are indexed nevertheless, and dated when the history can be read
             log.warning("%s: the time of the current commit could not be read: %s", self._store.name, error)
             commits = []
         return iso_timestamp(commits[0].when if commits else 0)
@@ -238,7 +242,7 @@ class Ingest:
 
 
 _Tell = Callable[[int, int], None]
-"""Called with the number of finished files of a batch, and of those that waited before it."""
+"""Called with the number of finished files of a batch, and the number of files that were pending before it."""
 
 
 @dataclass(slots=True)
@@ -246,12 +250,12 @@ class _BatchFiles:
     """The files of one batch, in order."""
 
     paths: Sequence[tuple[str, bool]]
-    """Each path, and whether the catalogue does not contain it."""
+    """Paths, each with whether the catalogue lacks it."""
     left: Collection[str]
-    """Paths that a killed sync may have left in the full text."""
+    """Paths whose state in the full text is unknown after a killed sync."""
     stats: Mapping[str, FileStat]
     loaded: int = 0
-    """Number of files that were read or found to be done."""
+    """Number of files that were read or needed no work."""
 
     def load(self, transaction: IngestTransaction, tell: Callable[[int], None]) -> Iterator[LoadedFile]:
         """Read the files until the batch is full."""

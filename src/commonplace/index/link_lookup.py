@@ -1,4 +1,4 @@
-"""The names and files of an index, for rules that resolve links outside of it."""
+"""Looks up names and files of an index, for rules that resolve links outside the index."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Result = TypeVar("Result")
 
 
 class Ask(Protocol):
-    """Runs a question on a view of an index."""
+    """Runs a query on a view of an index."""
 
     def __call__(self, question: Callable[[IndexView], Result], /) -> Result:
-        """The result of the question."""
+        """The result of the query."""
         ...
 
 
 class IndexLookup:
-    """`LinkLookup` on an index as it is at each call; docs trees as of the first one.
+    """`LinkLookup` on the current state of an index; docs trees are those of the first call.
 
     Args:
-        ask: Runs a question on the index.
+        ask: Runs a query on the index.
         store: The files.
     """
 

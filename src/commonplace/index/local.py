@@ -55,7 +55,7 @@ DATES_WAIT_SECONDS = 10.0
 UPDATE_SECONDS = 0.1
 """Default timeout in seconds for an update, which continues in the background."""
 SETTLED_SECONDS = 30.0
-"""Timeout in seconds of a query for earlier updates."""
+"""Timeout in seconds for earlier updates that a query waits for."""
 
 Result = TypeVar("Result")
 
@@ -66,13 +66,13 @@ class LocalIndex:
     Args:
         store: The files.
         folder: Preferred folder of the index.
-        link_roots: The setting: `URL=FOLDER` each.
+        link_roots: The setting `link_roots`: `URL=FOLDER` each.
         language: The reader's language, for the order of translations.
         side: The side of `[[a|b]]` that is the page.
 
     Raises:
         StorageError: no location is writable.
-        ValueError: one of the link roots is not of that form.
+        ValueError: one of the link roots is not of the form `URL=FOLDER`.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class LocalIndex:
         self._notifier = ChangeNotifier(self._state_of)
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
-        """Compare every file with the index, or with an empty one, and index the differences."""
+        """Compare every file with the index and index the differences; with `afresh`, rebuild the index first."""
         if afresh:
             self._open.rebuild()
         begun = self._ready.is_set()
@@ -136,7 +136,7 @@ class LocalIndex:
             watcher.stop()
 
     def wait_watched(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds until outside changes are being noticed. Returns whether they are."""
+        """Wait at most `timeout` seconds until the folder is being watched. Returns whether it is."""
         return self._watched.wait(timeout)
 
     def wait_ready(self, timeout: float) -> None:
@@ -166,11 +166,11 @@ class LocalIndex:
         return self._query(lambda view: references.find(view.connection, self._store, reference, source))
 
     def nearest(self, reference: str, limit: int = 3) -> list[str]:
-        """Ids most similar to an unknown reference."""
+        """The ids that are most similar to an unknown reference."""
         return self._query(lambda view: view.names.nearest(view.connection, reference, limit))
 
     def list(self, query: ListQuery) -> RecordPage:
-        """Records by filter, sorted."""
+        """A page of the records that match a filter, sorted."""
         self._wait_dated(query.filter, query.sort)
         return self._query(
             lambda view: listing.list_records(view.connection, view.cache, query, self._with_fields(view, query.filter))
@@ -193,11 +193,11 @@ class LocalIndex:
         return list(self._query(lambda view: view.cached(("tags", prefix), lambda _: counted(view))))
 
     def counts(self) -> Counts:
-        """Totals."""
+        """Totals over the collection."""
         return self._query(lambda view: view.cached("counts", listing.count_all))
 
     def resolve(self, document: Document) -> list[ResolvedLink]:
-        """The links of a document as given, with their targets."""
+        """The links of a parsed document, with their targets."""
         return self._query(lambda view: resolve_all(view.lookup(self._store), document, self._side))
 
     def lookup(self) -> LinkLookup:
@@ -205,7 +205,7 @@ class LocalIndex:
         return IndexLookup(self._query, self._store)
 
     def surroundings(self) -> Surroundings:
-        """The docs trees as of the last sync, and the files with text that are not read."""
+        """The docs trees as of the last sync, and the text files that are not documents."""
         return self._query(lambda view: Surroundings(stored_sites(view.connection), view.other_files.texts()))
 
     def same_name(self, address: Address) -> list[Address]:
@@ -251,7 +251,7 @@ class LocalIndex:
         return self._query(self._broken)
 
     def findings(self) -> list[Record]:
-        """Records with findings; unreadable files have a finding that says so."""
+        """Records with findings; an unreadable file has a finding, too."""
         return self._query(lambda view: listing.records_with_findings(view.connection))
 
     def document(self, address: Address) -> Document:
@@ -267,7 +267,7 @@ class LocalIndex:
             ) from error
 
     def preferring_last(self) -> LocalIndex:
-        """The same index for readers who prefer `b` of `[[a|b]]`, unless the side is fixed. Closed with this one."""
+        """The same index for readers who prefer `b` in `[[a|b]]`, unless the side is fixed. Closed with this index."""
         if self._side is not PageSide.EXISTING:
             return self
         vars(same := copy(self))["_side"] = PageSide.EXISTING_ELSE_LAST
@@ -328,7 +328,7 @@ class LocalIndex:
             outcome = self._sync(None)
             documents = list(dict.fromkeys([*documents, *outcome.changed]))
         elif documents:
-            # Usually they are indexed already, because a server indexes its own writes.
+            # Usually these documents are indexed already, because a server indexes its own writes.
             paths = [address.path for address in documents]
             differing = self._open.use(lambda files: files.ingest.differing(paths))
             if differing:
@@ -377,15 +377,15 @@ class LocalIndex:
             self._date_updater.wait(DATES_WAIT_SECONDS)
 
     def _with_fields(self, view: IndexView, filter_: Filter) -> list[int] | None:
-        """Documents that match the parts of a filter which only the full text knows; None without such parts."""
+        """Documents that match the parts of a filter that only the full text can evaluate; None without such parts."""
         asked = Filter(fields=filter_.fields, dates=filter_.dates)
         return None if asked == Filter() else view.search().keys(asked)
 
     def _query(self, question: Callable[[IndexView], Result]) -> Result:
-        """A result that includes every write of this process.
+        """Run a query after every earlier write of this process is indexed.
 
         Raises:
-            IndexingError: a write is still not indexed after a long wait.
+            IndexingError: a write is not indexed within `SETTLED_SECONDS`.
         """
         if not self._updates.settled(SETTLED_SECONDS):
             said = "The index has not taken in the last write yet."

@@ -1,9 +1,9 @@
 """Finds the names of a collection that share most letter bigrams with a text, without comparing them one by one.
 
-Every bigram has a bit set of the names that contain it, as one integer; a bigram that occurs twice in a name has a
-second set, and so on. To count for all names at once how many of a text's sets contain them, the sets are added in
-binary: the n-th integer of the sum contains the n-th binary digit of every name's count. A few hundred operations on
-large integers replace a comparison with every name.
+Every bigram has a bit set of the names that contain it, as one integer; a second set has the names that contain the
+bigram twice, and so on. The number of sets that contain a name is counted for all names at once by adding the sets in
+binary: the n-th integer of the sum contains the n-th binary digit of every name's count. Thus a few hundred operations
+on large integers replace a comparison with every name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class NameSimilarity:
     """
 
     def __init__(self, entries: Iterable[NameEntry]) -> None:
-        # Sorted in the order of ties, so that the lowest bits come first.
+        # Sorted in the order of ties, so that the lowest bits are the first names.
         self._entries = sorted(entries)
         self._every = (1 << len(self._entries)) - 1
         self._holders: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
@@ -72,7 +72,7 @@ class NameSimilarity:
         """Add the names of a group, which all share the same number of bigrams, that may be among the best.
 
         Args:
-            found: The best so far, with their negative similarities; cut to the limit.
+            found: The best names so far, with their negative similarities; cut to the limit.
             count: Number of bigrams that each name of the group shares with the text.
             group: The bit set of names.
             length: Length of the text.
@@ -89,7 +89,7 @@ class NameSimilarity:
                 del found[limit:]
 
     def _shared(self, wanted: str) -> list[int]:
-        """Number of bigrams that every name shares with a text, as bit sets: the n-th has the n-th binary digit."""
+        """Number of bigrams that each name shares with a text, as bit sets; the n-th set has the n-th binary digits."""
         digits: list[int] = []
         for pair, count in Counter(pairs_of(wanted)).items():
             for nth in range(1, count + 1):
@@ -135,12 +135,12 @@ def dice_similarity(shared: int, length: int, other: int) -> float:
 
 
 def occurrences(name: str) -> dict[str, int]:
-    """Number of occurrences of each bigram in a name; overlapping ones (`aaa`) count once."""
+    """Number of occurrences of each bigram in a name; overlapping occurrences (`aaa`) count once."""
     return {pair: name.count(pair) for pair in pairs_of(name)}
 
 
 def _by_count(digits: Sequence[int], level: int, group: int) -> Iterator[tuple[int, int]]:
-    """The names of a group by the number that the lowest `level` digits give them, highest number first."""
+    """The names of a group by count (the lowest `level` binary digits), highest count first."""
     if not group:
         return
     if level == 0:

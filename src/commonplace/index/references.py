@@ -21,9 +21,9 @@ from commonplace.index.catalogue.links import NAMED, CatalogueLookup
 from commonplace.index.name_similarity import NameEntry, NameSimilarity, dice_similarity, occurrences, pairs_of
 
 MAX_COMPARED_NAMES = 40
-"""Number of names, of those with most shared bigrams, that are compared letter by letter."""
+"""Maximum number of names, by shared bigrams, that are compared letter by letter."""
 CHANGED_SHARE = 32
-"""If more than one of this many documents has another name, the bigram index is rebuilt."""
+"""The bigram index is rebuilt if more than 1/`CHANGED_SHARE` of the documents have changed names."""
 _DATE = re.compile(r"(?<!\d)(\d{4})[-_]?([01]\d)[-_]?([0-3]\d)(?!\d)")
 MIN_SIMILARITY = 0.5
 """Minimum similarity of a suggested name, 0 to 1."""
@@ -41,7 +41,7 @@ class NameIndex:
     """A bigram index of the names in one open catalogue, for finding similar names.
 
     Several processes write to a catalogue, so each query checks whether names have changed. A few changed names are
-    compared one by one, until they are many.
+    compared one by one; if there are many, the index is rebuilt.
     """
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ _Row = tuple[str, str, str]
 def _differing(connection: sqlite3.Connection, known: Mapping[str, _Row]) -> tuple[list[_Row], list[_Row]]:
     """Rows that are outdated, and their replacements and additions.
 
-    Compared row by row: holding all of them in memory, after every change, would fragment it for hours.
+    The rows are compared one by one. Loading all rows after every change would fragment the memory for hours.
     """
     same: set[str] = set()
     come: list[_Row] = []
@@ -134,7 +134,7 @@ def _alike(wanted: str, name: str) -> float:
 
 
 def _is_of_another_day(wanted: str, ident: str) -> bool:
-    """Whether both names have a date and not the same one: the page of another day is not what was meant."""
+    """Whether both names contain dates, and these differ. The page of another day is not a useful suggestion."""
     day, other = _DATE.search(wanted), _DATE.search(ident)
     return day is not None and other is not None and day.groups() != other.groups()
 

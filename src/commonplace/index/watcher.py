@@ -1,6 +1,6 @@
-"""Notices outside changes: by an editor, a branch switch, another server.
+"""Detects outside changes: by an editor, a branch switch or another server.
 
-The file system's events are only hints of where to look. Changes that events do not describe (a moved folder, very many
+The file system's events only name the paths to check. Changes that events do not describe (a moved folder, very many
 events, a deleted and recreated folder) are found by a scan.
 """
 
@@ -27,17 +27,17 @@ log = logging.getLogger(__name__)
 DEBOUNCE_MS = 50
 """Maximum debounce of events in milliseconds."""
 STEP_MS = 5
-"""Interval in milliseconds at which the event queue is polled, up to `BUSY_POLLS` rounds after an event."""
+"""Polling interval of the event queue in milliseconds, up to `BUSY_POLLS` rounds after an event."""
 IDLE_STEP_MS = 20
-"""The interval otherwise; each poll has a cost."""
+"""Polling interval in milliseconds later than `BUSY_POLLS` rounds after an event."""
 BUSY_POLLS = 30
-"""Number of quiet rounds of `POLL_MS` after an event before the step becomes `IDLE_STEP_MS`."""
+"""Number of rounds of `POLL_MS` without events before the polling interval becomes `IDLE_STEP_MS`."""
 POLL_MS = 1000
-"""Maximum duration of a round without events in milliseconds; the folder is checked for replacement after each."""
+"""Maximum duration of a round without events in milliseconds. After each round, a replaced folder is detected."""
 RETRY_SECONDS = 2.0
 """Seconds between two attempts to watch, and between scans while watching is impossible."""
 EVENT_THRESHOLD = 500
-"""Number of events from which a scan costs less, and finds changes that the system's queue may have dropped."""
+"""Number of events above which a scan is cheaper; it also finds changes that the system's queue may have dropped."""
 DELETED = 3
 """The library's code for a deleted file or folder."""
 
@@ -60,11 +60,11 @@ class Watcher:
 
     Args:
         root: The folder.
-        report: Called by that thread, one round at a time.
+        report: Called by the thread after each round.
     """
 
     def __init__(self, root: Path, report: Callable[[FileChanges], None]) -> None:
-        # Imported lazily: commands watch nothing, and the import would be a tenth of their time.
+        # Imported on demand: commands do not watch, and the import would take a tenth of their time.
         from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError  # noqa: PLC0415
 
         self._notify = RustNotify
@@ -76,7 +76,7 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
     def start(self) -> None:
-        """Start. On return every later change is noticed, unless watching is impossible for now."""
+        """Start the thread. On return every later change is detected, unless watching is impossible for now."""
         self._thread.start()
         self._watching.wait(timeout=RETRY_SECONDS)
 
@@ -143,11 +143,11 @@ class Watcher:
 def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
     top = f"{root}/"
     git = f"{top}.git/"
-    # A new commit or a switch of branches always changes the log of HEAD. When the lock of Git's index is released, the
-    # store can update entries that waited for it, which it does when its history is queried.
+    # A new commit or a switch of branches always changes the log of HEAD. When Git's index is unlocked, the store can
+    # update its pending entries, which it does when its history is queried.
     history = any(path == f"{git}logs/HEAD" or (kind, path) == (DELETED, f"{git}index.lock") for kind, path in events)
     changes = FileChanges(scan=len(events) > EVENT_THRESHOLD, history=history)
-    # Most events of a repository that is being written come from Git's own folder.
+    # During a commit, most events are in Git's own folder; they are skipped.
     for kind, path in sorted([event for event in events if not event[1].startswith(git)], key=itemgetter(1)):
         if path.endswith(IGNORE_FILES):
             changes.scan = True
@@ -165,7 +165,7 @@ def _changes(root: Path, events: set[tuple[int, str]]) -> FileChanges:
 
 def _address(path: str) -> Address | None:
     """The address of a path in the folder; None if it is never served."""
-    if path.startswith(".") or "/." in path:  # such as the temporary file of a write
+    if path.startswith(".") or "/." in path:  # hidden, such as the temporary files of writes
         return None
     try:
         address = parse_address(path)
@@ -176,7 +176,7 @@ def _address(path: str) -> Address | None:
 
 @contextmanager
 def _held(folder: Path) -> Generator[tuple[int, int]]:
-    """Identity of a folder, held open for the duration of a `with` block so that its inode is not reused."""
+    """Identity of a folder. It is held open for the duration of a `with` block, so that its inode is not reused."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield _identity(os.fstat(descriptor))

@@ -1,4 +1,4 @@
-"""Problems in a folder of pages, file by file, with line numbers, for a person at a terminal."""
+"""Lists the problems in a folder of pages by file and line, for a person at a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commonplace.services.health.questions import QUESTIONS_FILE, QuestionResult
 from commonplace.services.quality import Issue
 
 MAX_NAMED = 5
-"""Pages that the finding of a question names as found."""
+"""Maximum number of found pages that the finding of a question names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,22 +19,22 @@ class BundleReport:
     """A part of a folder that does not conform to the format."""
 
     files: int
-    """How many were looked at."""
+    """Number of checked files."""
     problems: tuple[Issue, ...]
-    """By path and line."""
+    """Problems by path and line."""
 
 
 def check_pages(collections: Collections, collection: Collection) -> list[Issue]:
-    """All problems in a collection, by path and line: the list of `quality.check_collection`."""
+    """All problems in a collection, as listed by `quality.check_collection`, by path and line."""
     found = quality.check_collection(collections, collection)
     return sorted(found, key=lambda issue: (issue.path, issue.line, issue.rule))
 
 
 def check_questions(collection: Collection) -> tuple[int, list[Issue]]:
-    """The number of a collection's golden questions, and those that are not answered; (0, []) without the file.
+    """Number of a collection's golden questions, and an issue for each unanswered one; (0, []) without the file.
 
     Raises:
-        ConfigError: kind "questions": the file is broken.
+        ConfigError: kind "questions": the file is invalid.
     """
     questions = golden_questions(collection) or []
     results = [ask(collection, question) for question in questions]

@@ -1,4 +1,4 @@
-"""The open collections, and how names and references are resolved to a collection and a document."""
+"""The open collections, and the resolution of names and references to collections and documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
-if TYPE_CHECKING:  # a server answers its client before it loads them
+if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.cluster.replicas import Replica
     from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 MAX_NEAREST_IDS = 3
 """Maximum number of similar names in an error."""
 AMBIGUOUS_HINT = "Give the path of one of them."
-"""Hint for an id that several documents have."""
+"""Hint in an error for an id that several documents have."""
 NEW_FILE_SECONDS = 1.0
 """Timeout in seconds for indexing a file of which the index was not notified."""
 PROGRESS_SECONDS = 1.0
@@ -38,10 +38,10 @@ _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """One folder of documents that is served."""
+    """One served folder of documents."""
 
     name: str
-    """Unique among the open collections."""
+    """Name, unique among the open collections."""
     store: Store
     index: Index
     extensions: Extensions = NO_EXTENSIONS
@@ -53,7 +53,7 @@ class Collection:
     replica: Replica | None = None
     """The state of a collection that follows a remote; None for any other."""
     is_past: bool = False
-    """Whether it is a past state."""
+    """Whether this is a past state of a collection."""
     reranker: Reranker | None = None
     """The cross-encoder that reorders the best hits by meaning; None if no server is set."""
 
@@ -70,8 +70,7 @@ class Collections:
     """The open collections, in the order in which they were named.
 
     Args:
-        open_all: Called once, when a collection is first needed, so that a server answers its client before it opens
-            anything.
+        open_all: Opens the collections. Called once, on the first use, so that a server can answer its client before.
     """
 
     def __init__(self, open_all: Callable[[], Sequence[Collection]]) -> None:
@@ -92,7 +91,7 @@ class Collections:
 
     @property
     def opened(self) -> tuple[Collection, ...]:
-        """The collections that have been opened so far. Opens none."""
+        """The collections that are open already. Opens none."""
         return self._members or ()
 
     def get(self, name: str) -> Collection:
@@ -117,7 +116,7 @@ class Collections:
         return Collections(lambda: [collection for collection in self.members if collection.name in names])
 
     def select(self, name: str | None) -> tuple[Collection, ...]:
-        """The named collection alone, or all of them without a name."""
+        """The named collection; all collections if the name is None."""
         return (self.get(name),) if name else self.members
 
     def locate(self, reference: str, name: str | None = None) -> FoundDocument:
@@ -151,9 +150,9 @@ class Collections:
         )
 
     def wait_watched(self, timeout: float) -> None:
-        """Wait at most `timeout` seconds in all until changes in every collection are being noticed.
+        """Wait at most `timeout` seconds in all until every collection is being watched.
 
-        A replica is not watched: what follows its remote reports the changes.
+        Replicas are not watched, because the thread that follows the remote reports their changes.
         """
         deadline = time.monotonic() + timeout
         for collection in self.members:
@@ -164,12 +163,12 @@ class Collections:
         """Wait until every collection can be searched.
 
         Args:
-            timeout: Seconds for all of them together.
+            timeout: Timeout in seconds for all collections together.
             progress: Called about once a second with the progress of indexing.
 
         Raises:
-            IndexingError: indexing has not ended in time.
-            UnavailableError: kind "remote": the remote of a replica was never read, and cannot be now.
+            IndexingError: indexing timed out.
+            UnavailableError: kind "remote": the remote of a replica was never read, and cannot be read now.
         """
         deadline = time.monotonic() + timeout
         for collection in self.members:
@@ -185,7 +184,7 @@ class Collections:
 
 
 def _unread(collection: Collection) -> UnavailableError | None:
-    """The error of a replica whose remote was never read, which has nothing to index; None for any other."""
+    """The error for a replica whose remote was never read, so that it has no documents; None for other collections."""
     status = collection.replica.status() if collection.replica is not None else None
     if status is None or status.ready or not status.problem:
         return None
@@ -198,7 +197,7 @@ def _unread(collection: Collection) -> UnavailableError | None:
 
 
 def unique_name(name: str, opened: Sequence[Collection]) -> str:
-    """A name that none of these collections has: the given one, if need be with a number."""
+    """A name that none of these collections has: the given name, followed by a number if it is taken."""
     taken = {collection.name for collection in opened}
     number = 2
     unused = name
@@ -252,16 +251,16 @@ def as_stored(index: Index, address: Address) -> Address:
 
 
 def find_document(collections: Collections, reference: str, name: str | None = None) -> FoundDocument:
-    """The document that a reader means: one with this id or path, else the one that a link with this target names.
+    """The document that a reader means: by id or path, otherwise the target of a link with this text.
 
     Args:
         collections: The open collections.
-        reference: An id, path, title or alias; also `base:target`, `target#heading` and `[[target|label]]`, on either
-            side of whose bar the target may stand.
+        reference: An id, path, title or alias; also `base:target`, `target#heading`, `[[target|label]]` and
+            `[[label|target]]`.
         name: The collection; None for the first that has it.
 
     Raises:
-        NotFoundError: as `locate`.
+        NotFoundError: no document matches, as for `Collections.locate`.
     """
     try:
         return collections.locate(reference, name)
@@ -288,7 +287,7 @@ def _linked_document(collections: Collections, target: str, name: str | None) ->
 
 
 def record_of_new_file(collection: Collection, address: Address) -> Record | None:
-    """The record of a document whose file the index does not know yet; None without such a file.
+    """The record of a document whose file is not indexed yet; None if there is no such file.
 
     Raises:
         StorageError: the file exists and cannot be read.

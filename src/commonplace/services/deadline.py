@@ -12,7 +12,7 @@ from typing import TypeVar
 log = logging.getLogger(__name__)
 
 AFTER_WRITE = 0.1
-"""Maximum delay in seconds of a durable write's acknowledgement by later steps."""
+"""Maximum time in seconds by which later steps delay the acknowledgement of a durable write."""
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class Deadline:
         return max(self.at - time.monotonic(), 0.0)
 
     def within(self, work: Callable[[], T], what: str) -> T | None:
-        """The result of some work; None if it fails, which is logged, or takes too long, in which case it continues.
+        """The result of `work`; None if it fails (the error is logged) or times out (it continues in its thread).
 
         Args:
             work: The work, run in a separate thread.

@@ -1,7 +1,7 @@
 """Diagnostics of an installation and its folders.
 
-Each check is a function that yields its results; the command `doctor` runs them all. Problems inside of documents are
-found by `services.checks`.
+Each check is a function that yields its results; the command `doctor` runs all of them. `services.checks` finds
+problems inside documents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_SHOWN_FILES = 3
 
 
 def plugin_diagnostics(faults: Iterable[tuple[str, str]]) -> Iterator[Diagnostic]:
-    """Installed plugins that are not used, or not completely.
+    """Installed plugins that are not used, or only in part.
 
     Args:
         faults: Name of a plugin, and its fault.
@@ -69,7 +69,7 @@ def embedding(one: Collection) -> Iterator[Diagnostic]:
 def index_diagnostics(one: Collection, progress: Progress | None = None) -> Iterator[Diagnostic]:
     """Check that the index has the current bytes of every file.
 
-    Changes of size or time are indexed first; differences that remain would never have been noticed.
+    Files with another size or time are indexed first. Differences that remain could not be detected otherwise.
     """
     report = one.index.sync(progress)
     odd = _odd(one)
@@ -92,7 +92,7 @@ def index_diagnostics(one: Collection, progress: Progress | None = None) -> Iter
 
 
 def _odd(one: Collection) -> set[Address]:
-    """Documents whose files differ from the index, and those that only one of both has."""
+    """Documents whose files differ from the index, and documents that exist in only one of both."""
     known = one.index.revisions()
     there: set[Address] = set()
     odd: set[Address] = set()
@@ -109,5 +109,5 @@ def _odd(one: Collection) -> set[Address]:
 
 
 def opening_diagnostics(error: KnowledgeError) -> Diagnostic:
-    """The diagnostic for folders that cannot be opened."""
+    """The diagnostic for an error at opening the folders."""
     return Diagnostic("opening", Severity.ERROR, error.kind or "folder", str(error), error.hint)

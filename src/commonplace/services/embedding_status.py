@@ -24,5 +24,5 @@ def embedding_gap(state: EmbeddingStatus) -> str:
 
 
 def embedding_status(collection: Collection) -> EmbeddingStatus:
-    """The status of a collection's vectors: the model, how much is embedded, and the last error."""
+    """The status of a collection's vectors: the model, the number of embedded texts, and the last error."""
     return collection.semantic_index.status() if collection.semantic_index else EMBEDDING_OFF

@@ -24,18 +24,18 @@ MAX_EVIDENCE_SECTIONS = 5
 MAX_DOCUMENT_SHARE = 0.4
 """Maximum fraction of the budget for one section."""
 MIN_CHARACTERS = 600
-"""Minimum number of characters that one section may use in any case."""
+"""Number of characters that one section may always use, whatever its share of the budget is."""
 MIN_USEFUL_CHARACTERS = 200
-"""Minimum number of characters of a section; shorter cuts are omitted."""
+"""Minimum number of characters of a cut section; shorter ones are omitted."""
 DOCUMENT_WEIGHT = 0.3
-"""Weight of a document's score relative to its section's."""
+"""Weight of a document's score relative to the score of its section."""
 
 Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSection:
-    """A section that answers."""
+    """A section that answers a question."""
 
     collection: Collection
     record: Record
@@ -43,7 +43,7 @@ class EvidenceSection:
     """Headings from the outermost to the section's own."""
     anchor: str
     text: str
-    """Markdown of the section, and of small ones after it."""
+    """Markdown of the section, and of the small sections after it."""
     anchors: tuple[str, ...]
     """Anchors of all these sections."""
     score: float
@@ -54,7 +54,7 @@ class Evidence:
     """The sections that answer a question."""
 
     sections: list[EvidenceSection]
-    """Best first, each with its whole text."""
+    """Sections, best first, each with its whole text."""
     notice: str = ""
     """A sentence about parts of the question that could not be answered; see `searches.FoundHits`."""
 
@@ -76,7 +76,7 @@ def evidence(collections: Sequence[Collection], query: SearchQuery, mode: Search
         offset: Number of the best documents to skip.
 
     Raises:
-        InvalidInputError, UnavailableError: as `searches.search`.
+        InvalidInputError, UnavailableError: from `searches.search`.
     """
     asked = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
     answer = search(collections, asked, mode)
@@ -88,11 +88,11 @@ def evidence(collections: Sequence[Collection], query: SearchQuery, mode: Search
 def fit(
     found: Sequence[EvidenceSection], question: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> list[Row]:
-    """As many of the best sections as fit into the budget.
+    """The best sections that fit into the budget.
 
     Args:
         found: Sections, best first.
-        question: The question; a long section is cut to the part with its words.
+        question: The question; a long section is cut to the part with the question's words.
         room: The budget in characters.
         show: Returns the form of a section with a text, and its size in characters.
     """
@@ -103,7 +103,7 @@ def fit(
         text = excerpt(one.text, words, most)
         row, size = show(one, text)
         while size > room and len(text) > MIN_USEFUL_CHARACTERS:
-            # Escaped characters take more space, so the text is cut by its final size.
+            # Escaped characters take more space, so the text is cut by the size of its final form.
             text = excerpt(text, words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
             row, size = show(one, text)
         if size <= room and (text or not one.text):
@@ -133,7 +133,7 @@ def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
 
 
 def _text(document: Document, ordinal: int) -> tuple[str, set[int]]:
-    """The text of a section with small ones below or beside it, and the ordinals of these sections."""
+    """The text of a section with small sections below or after it, and the ordinals of these sections."""
     source = document.source
     first = document.sections[ordinal]
     end, ordinals = first.end, {ordinal}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from commonplace.domain.json import Json, JsonObject
 
-if TYPE_CHECKING:  # a server answers its client before it loads them
+if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.documents import Document
     from commonplace.domain.schema import EntryType
     from commonplace.domain.validation import Violation
     from commonplace.services.deadline import Deadline
 
 DEFAULT_TYPE = "note"
-"""The type of an entry without one."""
+"""Type of an entry that has no type."""
 
 HookPoint: TypeAlias = Literal["before_save", "after_save", "before_delete", "after_delete", "before_index"]
 Operation: TypeAlias = Literal["create", "update", "delete", ""]
@@ -36,12 +36,12 @@ class Extensions:
 
     types: Mapping[str, EntryType] = field(default_factory=dict[str, "EntryType"])
     relations: tuple[tuple[str, str], ...] = ()
-    """Relation and inverse."""
+    """Relations, each with its inverse."""
     validators: tuple[Validator, ...] = ()
     hooks: Mapping[HookPoint, tuple[Hook, ...]] = field(default_factory=dict[HookPoint, tuple[Hook, ...]])
     supplements: tuple[Supplement, ...] = ()
     presets: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
-    """Whole `kb.yaml` files as objects, by name, from which a schema can start."""
+    """Whole `kb.yaml` files as objects, by name, as templates of a schema."""
 
     def run_hooks(
         self, moment: HookPoint, entry: JsonObject, answer_by: Deadline | None = None, operation: Operation = ""
@@ -51,11 +51,11 @@ class Extensions:
         Args:
             moment: The hook point.
             entry: The entry that is written or deleted.
-            answer_by: After a write, how long the answer may wait for the hooks.
+            answer_by: After a write, the deadline until which the answer may wait for the hooks.
             operation: The kind of the write, if known.
 
         Raises:
-            InvalidInputError: kind "hook": a hook before a write rejected it.
+            InvalidInputError: kind "hook": a before-hook rejected the write.
         """
         for hook in self.hooks.get(moment, ()):
             hook(entry, answer_by, operation)
@@ -73,14 +73,14 @@ NO_EXTENSIONS = Extensions()
 
 
 def type_of(values: JsonObject) -> str:
-    """The type in a frontmatter, as records and lists have it, or the default."""
+    """The type in a frontmatter, as in records and lists; `DEFAULT_TYPE` if there is none."""
     from commonplace.domain.records import type_in  # noqa: PLC0415 - a server answers its client before
 
     return type_in(values) or DEFAULT_TYPE
 
 
 def entry_fields(collection: str, document: Document) -> dict[str, Json]:
-    """An entry in the form for plugins.
+    """An entry in the form that plugins receive.
 
     Args:
         collection: Name of the collection.

@@ -28,7 +28,7 @@ class RestoreReport:
 
 @dataclass(frozen=True, slots=True)
 class CollectionState:
-    """The state of a collection from which an answer came."""
+    """The state of a collection that an answer is based on."""
 
     collection: str
     commit: str
@@ -39,7 +39,7 @@ class CollectionState:
 
 def collection_state(collection: Collection) -> CollectionState:
     """The current state of a collection."""
-    # The branch of a replica moves before the index contains its commit.
+    # A replica's own commit is used, because its branch moves before the index contains the new commit.
     commit = collection.replica.status().commit if collection.replica else collection.store.history.head()
     return CollectionState(collection.name, commit, collection.index.generation)
 
@@ -59,14 +59,14 @@ def diff(collection: Collection, address: Address, old: str, new: str = "") -> s
 
 
 def revision_at(collection: Collection, moment: str) -> str:
-    """The revision that a moment means for `reads`; "" for the present.
+    """The revision for `reads` that a moment means; "" for the present.
 
     Args:
         collection: The collection.
-        moment: As for `past.moment_of`, or a document's own revision, unless it spells a date, as `20260301` does.
+        moment: A moment as for `past.moment_of`, or a document's revision. A text such as `20260301` is a date.
 
     Raises:
-        InvalidInputError, NotFoundError, GitError: as from `past.moment_of`.
+        InvalidInputError, NotFoundError, GitError: from `past.moment_of`.
     """
     text = moment.strip()
     is_own = is_revision(text) and parse_moment(text) is None
@@ -76,19 +76,19 @@ def revision_at(collection: Collection, moment: str) -> str:
 def restore(
     collection: Collection, address: Address, at: str, intent: WriteRequest = UNCONDITIONAL, *, force: bool = False
 ) -> RestoreReport:
-    """Write a document's version at a commit, as an ordinary write. The history stays.
+    """Write a document's version at a commit, as an ordinary write. The history is not changed.
 
     Args:
         collection: Collection of the document.
         address: The document, which need not exist now.
         at: A commit, or a revision of the document: 7 or more hex digits.
         intent: As for any write.
-        force: Whether to overwrite text that was never committed; it goes to the trash.
+        force: Whether to overwrite text that was never committed; that text goes to the trash.
 
     Raises:
         NotFoundError: no such commit, or the commit does not contain the document.
         InvalidInputError: `at` is not a revision.
-        ConflictError: not at the expected revision; or the document contains uncommitted text.
+        ConflictError: the document is not at the expected revision, or contains uncommitted text.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     return on_latest(collection, lambda: _restore(collection, address, at, intent, force=force))
@@ -120,7 +120,8 @@ def trashed(collection: Collection, reference: str, revision: str = "") -> Trash
 
     Args:
         collection: The collection.
-        reference: The file's path or id, else the item's revision (7 or more digits), else the file's name.
+        reference: The file's path or id, the item's revision (7 or more digits), or the file's name; tried in this
+            order.
         revision: With a path, the item's revision or its first 7 or more digits; "" for the newest.
 
     Raises:
@@ -155,11 +156,11 @@ def bring_back(
         item: The item.
         to: Address to write.
         intent: As for any write.
-        force: Whether to replace another text at `to`; that text is retained as that of any write is.
+        force: Whether to replace another text at `to`; that text is retained as for any write.
 
     Raises:
         AlreadyExistsError: `to` has another text, and `force` is false.
-        NotFoundError, StorageError: kind "trash": the item is gone, or unreadable.
+        NotFoundError, StorageError: kind "trash": the item no longer exists, or is unreadable.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     trash = collection.store.trash
@@ -184,7 +185,7 @@ def bring_back(
 
 
 def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:
-    """The last commit that contains a file, and the unix seconds of the last one that touched it; None if none does."""
+    """The last commit that contains a file, and the Unix time of the last commit that touched it; None if none does."""
     history = collection.store.history
     for number, commit in enumerate(touched := history.log(address, limit=5) if history.available else []):
         try:

@@ -13,18 +13,18 @@ from commonplace.domain.schema import declared_schema
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
 DEFAULT_RELATION = "related_to"
-"""The relation of a link without one."""
+"""Relation of a link that has no relation."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedDocument:
-    """The other end of a link, relative to a document."""
+    """The document or file at the other end of a link of a document."""
 
     found: FoundDocument | None
     """The document at the other end; None if the link leads to another file, or is broken."""
     resolved: ResolvedLink
     relation: str
-    """The relation from the document's side: inverted for an incoming link."""
+    """The relation from the document to the other end; inverted for an incoming link."""
 
 
 def outgoing(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:
@@ -53,7 +53,7 @@ def incoming(collections: Collections, collection: Collection, address: Address)
 
 
 def as_read_in(collection: Collection, document: Document) -> Document:
-    """The document with each `[[a|b]]` by the side that is the page in its collection."""
+    """The document, in which each `[[a|b]]` is replaced by the link of the side that is the page in its collection."""
     links = document.links
     if not any(link.other for link in links):
         return document
@@ -61,7 +61,7 @@ def as_read_in(collection: Collection, document: Document) -> Document:
 
 
 def distinct(neighbours: Sequence[LinkedDocument]) -> list[LinkedDocument]:
-    """The links to documents without duplicates of the same relation and document."""
+    """The links to documents, without duplicates of the same relation and document."""
     seen: set[tuple[str, Address, str]] = set()
     kept: list[LinkedDocument] = []
     for neighbour in neighbours:
@@ -95,7 +95,7 @@ def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:
 
 
 def _inverter(collection: Collection) -> Callable[[str], str]:
-    """Returns the inverse of a relation in a collection: as `kb.yaml` and plugins declare it, else of the core ones."""
+    """A function that returns the inverse of a relation, as declared by `kb.yaml` or a plugin, or the built-in one."""
     declared: dict[str, str] | None = None
 
     def inverted(relation: str) -> str:

@@ -15,12 +15,12 @@ from commonplace.services.collections import Collection, FoundDocument
 T = TypeVar("T")
 
 BATCH_DOCUMENTS = 500
-"""Number of records fetched at a time when all are read."""
+"""Number of records fetched at a time while all records are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentList:
-    """A page of documents over all listed collections."""
+    """A page of the documents of all listed collections."""
 
     found: tuple[FoundDocument, ...]
     total: int
@@ -72,7 +72,7 @@ class Facet:
     name: str
     """`type`, `tags`, `folder`, `year`, or a key of the frontmatter."""
     values: tuple[tuple[str, int], ...]
-    """Each value and its number of documents, most frequent first, then by name; "" for documents without a value."""
+    """Values with their number of documents, most frequent first, then by name; "" for documents without a value."""
 
 
 def collection_names(collections: Iterable[Collection], prefix: str) -> list[str]:
@@ -91,7 +91,7 @@ def facets(records: Iterable[Record], names: Sequence[str]) -> list[Facet]:
 
 
 def property_values(record: Record, name: str) -> Sequence[str]:
-    """The values of a document's property; none if it has none."""
+    """The values of a document's property; empty if there are none."""
     match name:
         case "type":
             values: Sequence[str] = [record.type]
@@ -111,7 +111,7 @@ def _listed(value: Json) -> Json:
 
 
 def in_order(found: Iterable[T], record: Callable[[T], Record], key: SortKey, *, descending: bool = False) -> list[T]:
-    """Documents of several collections, sorted as an index sorts its own: ties by path, descending or not."""
+    """Documents of several collections, sorted as by an index: ties by path, whether descending or not."""
     by_path = sorted(found, key=lambda one: record(one).address)
     return sorted(by_path, key=lambda one: _sort_value(record(one), key), reverse=descending)
 

@@ -1,4 +1,4 @@
-"""The one list of what is wrong in a collection, or in one entry, for every face that shows it."""
+"""Lists the issues of a collection or of one entry, for all faces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-"""From the most to the least severe."""
+"""All severities, most severe first."""
 STEP = 50
 """Number of entries between two progress reports."""
 
@@ -34,14 +34,14 @@ class Issue:
     collection: Collection
     path: str
     line: int = 0
-    """1-based; 0 for the whole file, and for a link in the frontmatter."""
+    """Line number from 1; 0 for the whole file, and for a link in the frontmatter."""
     entry_id: str = ""
-    """The reference by which the entry is addressed; the path of a file that is no entry."""
+    """The reference by which the entry is addressed; the path if the file is not an entry."""
     rule: str
     """A stable name: `bad_yaml`, `missing_title`, `broken_link`, `duplicate_id`, `orphan_entry`, `skipped`, ..."""
     severity: Severity
     field: str = ""
-    """The frontmatter field concerned, `body`, or ""."""
+    """The frontmatter field with the issue, `body`, or "" for none."""
     message: str
 
 
@@ -52,7 +52,7 @@ class BrokenLink:
     collection: Collection
     path: str
     line: int
-    """1-based; 0 for a link in the frontmatter."""
+    """Line number from 1; 0 for a link in the frontmatter."""
     target: str
     """The target as written."""
     field: str = ""
@@ -93,7 +93,7 @@ def check_collection(
     for number, record in enumerate(records):
         if number % STEP == 0:
             progress(number, len(records))
-        with suppress(NotFoundError):  # deleted since it was listed
+        with suppress(NotFoundError):  # the entry was deleted meanwhile
             issues += list(reporter.entry(schema, record))
     progress(len(records), len(records))
     issues += (reporter.issue(*found) for found in health_findings(collection, records))
@@ -124,7 +124,7 @@ def broken_links(
             at = resolved.source
             try:
                 raw = collection.store.read(at)
-            except KnowledgeError:  # deleted meanwhile, or unreadable, which is an issue of its own
+            except KnowledgeError:  # deleted meanwhile, or unreadable, which is another issue
                 raw = b""
             counted, line = 0, 1
         if link.span.start >= counted:  # links come in order, so each line break is counted once
@@ -138,7 +138,7 @@ def broken_links(
 
 
 def _field_of(collection: Collection, resolved: ResolvedLink) -> str:
-    """The frontmatter field that holds a link, or `body`."""
+    """The frontmatter field that contains a link, or `body`."""
     if resolved.link.kind is not LinkKind.FRONTMATTER:
         return "body"
     record = collection.index.record(resolved.source)
@@ -151,11 +151,11 @@ def _field_of(collection: Collection, resolved: ResolvedLink) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reporter:
-    """Makes the issues of one collection."""
+    """Creates the issues of one collection."""
 
     collection: Collection
     references: Mapping[Address, str]
-    """How each document is addressed."""
+    """The reference by which each document is addressed."""
 
     def issue(self, address: Address, line: int, rule: str, severity: Severity, message: str, field: str = "") -> Issue:
         """An issue of a document, or of another file."""

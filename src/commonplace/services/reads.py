@@ -22,7 +22,7 @@ class TextPassage:
     text: str
     """The Markdown as in the file."""
     section: Section | None = None
-    """The section, if the part is one."""
+    """The section, if the part is a section; otherwise None."""
     first_line: int = 1
     """1-based number of the part's first line in the file."""
 
@@ -33,7 +33,7 @@ def whole(collection: Collection, address: Address, *, at: str = "") -> TextPass
     Args:
         collection: Collection of the document.
         address: Address of the document.
-        at: A commit or blob id (a unique prefix of 7 or more hex digits), or "" for now.
+        at: A commit or blob id (a unique prefix of 7 or more hex digits); "" for the current file.
 
     Raises:
         NotFoundError: no such document, or not at that revision.
@@ -50,7 +50,7 @@ def section(collection: Collection, address: Address, heading: str, *, at: str =
         collection: Collection of the document.
         address: Address of the document.
         heading: The heading's text, a path of headings (`Setup > Linux`), or an anchor.
-        at: As in `whole`.
+        at: A revision as in `whole`.
 
     Raises:
         NotFoundError: no such section; context holds `nearest`.
@@ -72,7 +72,7 @@ def fragment(collection: Collection, address: Address, name: str, *, at: str = "
 
 
 def outline(collection: Collection, address: Address) -> tuple[Section, ...]:
-    """The headings of a document in order, without the text before the first."""
+    """The headings of a document in order, without the section before the first heading."""
     return tuple(s for s in collection.index.document(address).sections if s.level)
 
 
@@ -83,13 +83,13 @@ def lines(collection: Collection, address: Address, first: int, last: int) -> Te
         collection: Collection of the document.
         address: Address of the document.
         first: Number of the first line, from 1.
-        last: Number of the last line; past the end means the end.
+        last: Number of the last line; a number past the end means the end.
 
     Raises:
         InvalidInputError: the range is empty or begins past the end.
     """
     document = collection.index.document(address)
-    # Of bytes, only line ends count; of text, also characters such as U+2028, which no editor counts.
+    # Bytes are split, because `str.splitlines` also splits at characters such as U+2028, which editors do not.
     all_lines = document.text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
     if not 1 <= first <= last or first > len(all_lines):
         raise InvalidInputError(
@@ -107,7 +107,7 @@ def document_at(collection: Collection, address: Address, at: str = "") -> Docum
 
 
 def address_of(collection: Collection, reference: str) -> Address:
-    """The address that a reference means in a collection: that of an existing document, else the parsed one."""
+    """The address that a reference means in a collection: that of an existing document, otherwise the parsed text."""
     address = parse_document_address(reference)
     if collection.index.record(address) is None:
         record = collection.index.find(reference)

@@ -18,13 +18,13 @@ from commonplace.services.searches import search
 MAX_RELATED_CANDIDATES = 30
 """Maximum number of pages that are compared with a page."""
 MAX_GIST_WORDS = 60
-"""Number of words of a page that are used as a query."""
+"""Maximum number of words of a page that are used as a query."""
 MAX_SAMPLE_BYTES = 16_000
-"""Number of bytes of a page that are compared for near-duplicates."""
+"""Maximum number of bytes of a page that are compared for near-duplicates."""
 MAX_COMPARED_PAGES = 8
 """Maximum number of pages that a new page is compared with."""
 SHINGLE_WORDS = 4
-"""Number of words of a shingle, the run of words by which texts are compared."""
+"""Number of words of a shingle, the sequence of words by which texts are compared."""
 MIN_DUPLICATE_SIMILARITY = 0.8
 """Minimum fraction of shared shingles of near-duplicates."""
 MIN_SHINGLES = 12
@@ -40,13 +40,13 @@ class RelatedDocument:
 
     found: FoundDocument
     score: float
-    """Higher is more similar; comparable within one result only."""
+    """Similarity score; higher is more similar. Scores are comparable within one result only."""
     linked: bool
     """Whether one of the two pages links to the other."""
 
 
 def related(collection: Collection, address: Address, limit: int) -> list[RelatedDocument]:
-    """The pages most similar to a page, by similarity if there is a model, and by words; without the page itself.
+    """The pages most similar to a page, by words and, if there is a model, by similarity; without the page itself.
 
     Raises:
         NotFoundError: there is no such page.
@@ -94,7 +94,7 @@ class NearDuplicates:
         try:
             return self._there(_gist(sample), own) or fellow
         except KnowledgeError:
-            return fellow  # without a comparison there is no warning
+            return fellow  # an error only omits the comparison
 
     def _there(self, gist: str, own: frozenset[_Run]) -> str:
         """The id of a near-duplicate in the collection; "" if there is none."""
@@ -109,7 +109,7 @@ class NearDuplicates:
 
 
 def _beginning(address: Address, raw: bytes) -> Document:
-    """The whole lines in a page's first `MAX_SAMPLE_BYTES` bytes, so that the cost does not grow with the page."""
+    """The complete lines in a page's first `MAX_SAMPLE_BYTES` bytes, so that the cost does not grow with the page."""
     if len(raw) > MAX_SAMPLE_BYTES:
         raw = raw[: raw.rfind(b"\n", 0, MAX_SAMPLE_BYTES) + 1 or MAX_SAMPLE_BYTES]
     return read_document(address, raw)
@@ -132,5 +132,5 @@ def _shingles(text: str) -> frozenset[_Run]:
 
 
 def _alike(one: frozenset[_Run], other: frozenset[_Run]) -> float:
-    """The fraction of shared shingles."""
+    """The fraction of shared shingles, 0 to 1."""
     return len(one & other) / (len(one | other) or 1)

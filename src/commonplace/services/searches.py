@@ -20,9 +20,9 @@ MAX_QUOTED = 60
 MAX_WORDS_NAMED = 5
 """Maximum number of words that a notice names."""
 MAX_RERANKED_HITS = 20
-"""Maximum number of the best hits that are reordered."""
+"""Maximum number of the best hits that are reranked."""
 MAX_PASSAGE_CHARS = 1500
-"""Maximum number of characters of a passage that is sent."""
+"""Maximum number of characters of a passage that is sent to the reranker."""
 MAX_NEAREST_DOCUMENTS = 100
 """Maximum number of documents from the semantic index."""
 
@@ -51,9 +51,9 @@ class FoundChunks:
     """The chunks most similar to a query."""
 
     chunks: tuple[ChunkHit, ...]
-    """Most similar first."""
+    """Chunks, most similar first."""
     notice: str = ""
-    """As in `FoundHits`."""
+    """A sentence about parts of the search that could not be answered; "" if there are none."""
 
 
 def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode = "keyword") -> FoundHits:
@@ -62,7 +62,7 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     Args:
         collections: The collections to search.
         query: The query; `offset` and `limit` count over all collections.
-        mode: The mode; `hybrid` falls back to words without a model, or with another order than best first.
+        mode: The mode; `hybrid` falls back to words if there is no model, or if the sort is not by score.
 
     Raises:
         InvalidInputError: the text is blank.
@@ -103,9 +103,10 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
 
 
 def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[list[FoundHit], str]:
-    """The hits with the best ones reordered, and a notice if the cross-encoder does not serve.
+    """The hits with the best ones reranked, and a notice if the cross-encoder fails.
 
-    Hits whose title is the query stay first. The scores stay in their places, so that they still fall.
+    Hits whose title equals the query remain first. The scores remain in descending order: hits change places, scores
+    do not.
 
     Args:
         hits: The hits, best first.
@@ -114,7 +115,7 @@ def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[l
     """
     first = [found for found in hits[:MAX_RERANKED_HITS] if found.hit.titled]
     some = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled]
-    if len(some) < 2:  # noqa: PLR2004 - one has no order
+    if len(some) < 2:  # noqa: PLR2004 - one hit needs no order
         return list(hits), ""
     try:
         scores = reranker.scores(text, [_passage(found) for found in some])
@@ -143,7 +144,7 @@ def _passage(found: FoundHit) -> str:
 
 
 def search_index(index: Index, query: SearchQuery) -> SearchResult:
-    """The result of one index; if no document contains the demanded phrases, that of their words, with a notice.
+    """The result of one index. If no document contains the required phrases, their words are searched, with a notice.
 
     Raises:
         InvalidInputError: the text is blank.
@@ -164,10 +165,10 @@ def _results(
 
 
 def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
-    """The results of several indexes; those that one search cluster has are asked in one go."""
+    """The results of several indexes; requests to one search cluster are sent together."""
     if len(asked) == 1:
         return [index.search(query) for index, query in asked]
-    # Imported late: the first search of most servers needs nothing of clusters.
+    # Imported on demand, because most servers use no cluster.
     from commonplace.services.cluster.shared_search import search_together  # noqa: PLC0415
 
     return search_together(asked)
@@ -180,7 +181,7 @@ def _phrases_notice(count: int, *, found: bool) -> str:
 
 
 def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:
-    """The notice about words that no collection contains; "" for none."""
+    """The notice about words that no collection contains; "" if there are none."""
     found = any(result.total for result in results)
     if not any(result.known for result in results):
         return _words_notice(query.text, found=found)
@@ -205,7 +206,7 @@ def _cut(text: str) -> str:
 def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> FoundChunks:
     """The chunks most similar to a query, at most `each` per document.
 
-    Chunks that are far from it, of documents that contain none of its words, are left out.
+    Distant chunks of documents that contain no word of the query are omitted.
 
     Raises:
         UnavailableError: kind "model": there is no model, or it does not respond.
@@ -222,7 +223,7 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
 
 
 def semantic_search_off() -> UnavailableError:
-    """The error of a semantic search if it is switched off."""
+    """The error for a semantic search if semantic search is switched off."""
     return UnavailableError(
         "Search by meaning is switched off here.",
         kind="model",
@@ -232,7 +233,7 @@ def semantic_search_off() -> UnavailableError:
 
 
 def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[SearchQuery]:
-    """The query for each collection."""
+    """The query for each collection, with the similarities of its documents if the mode needs them."""
     best_first = query.sort == "score" and query.descending
     if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not best_first):
         return [query for _ in collections]
@@ -260,7 +261,7 @@ def _nearest(collection: Collection, query: SearchQuery) -> SimilarityScores:
 
 
 def _best_score(collections: Sequence[Collection], query: SearchQuery) -> float:
-    """The best score by words, so that scores of several collections can be compared."""
+    """The best score by words over all collections, by which scores are scaled to be comparable."""
     asked = replace(query, offset=0, limit=1, sections=0)
     results = _answers([(collection.index, asked) for collection in collections])
     return max((result.hits[0].score for result in results if result.hits), default=0.0)

@@ -28,8 +28,7 @@ class ServiceProvider(Generic[T]):
 
     key: ServiceKey[T]
     get: Callable[[Services], T]
-    """Opens the service on the first call. Receives what the caller may use, and raises if the service is not included.
-    """
+    """Returns the service for the caller's services, opened on the first call; raises if the caller may not use it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ class Services:
     change_feed: ChangeFeed = field(default_factory=ChangeFeed)
     """Notifies subscribers of changed documents."""
     credit: ClientCredit = "none"
-    """How commits credit the caller's program."""
+    """Way in which commits credit the caller's program."""
     sessions: SessionMemories = field(default_factory=SessionMemories)
     """The documents that each session was shown."""
     providers: tuple[ServiceProvider[Any], ...] = ()

@@ -1,4 +1,4 @@
-"""Typed entries: the schema in `kb.yaml`, and creating, updating and linking entries by it."""
+"""Typed entries: the schema in `kb.yaml`, and creating, updating and linking entries by the schema."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class NewEntry:
     title: str
     body: str = ""
     fields: JsonObject
-    """Frontmatter fields by name; None is omitted. Each is a common one, or one that the type declares."""
+    """Common or declared frontmatter fields by name; fields with the value None are omitted."""
     metadata: JsonObject
-    """Further fields: top-level if the type declares them, else under `metadata:`."""
+    """Further fields; written at the top level if the type declares them, otherwise under `metadata:`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def schema_findings(schema: Schema) -> list[str]:
 
 
 def reference_types(collection: Collection) -> TypeOfReference:
-    """Looks up the type of the entry that an `object-ref` of this collection names; "" for another collection's."""
+    """A function that returns the type of the entry that an `object-ref` names; "" for another collection's entry."""
 
     def type_of_reference(reference: str) -> str | None:
         record = collection.index.find(reference)
@@ -290,7 +290,7 @@ def _declared(schema: Schema, name: str) -> EntryType:
 
 
 def _field_names(schema: Schema, declared: EntryType | None) -> frozenset[str]:
-    """The fields that the type declares, and those for which the base has a rule."""
+    """The fields that the type declares, and the fields for which the base has a rule."""
     return frozenset(name for name, _ in schema.rules) | (declared.field_names if declared else frozenset[str]())
 
 
@@ -314,7 +314,7 @@ def _require_known(entry_type: str, declared: frozenset[str], names: Iterable[st
 
 
 def _placed(known: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json], dict[str, Json]]:
-    """The further fields that the type declares, and the others."""
+    """The further fields, divided into those that the type declares and the others."""
     top = {key: value for key, value in metadata.items() if key in known}
     return top, {key: value for key, value in metadata.items() if key not in known}
 
@@ -333,7 +333,7 @@ def _merged(known: frozenset[str], values: JsonObject, changes: JsonObject) -> d
 
 
 def _after(collection: Collection, operation: Operation, document: Document, written: WriteReceipt) -> None:
-    """Run the plugins' hooks after a write, with the written document, because reading it again could fail."""
+    """Run the plugins' after-hooks with the written document, which is not read again because that could fail."""
     if collection.extensions.hooks.get("after_save"):
         entry = entry_fields(collection.name, document)
         collection.extensions.run_hooks("after_save", entry, written.answer_by, operation)

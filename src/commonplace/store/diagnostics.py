@@ -90,7 +90,7 @@ def _state(real: Path, repository: GitRepository, branch: str) -> Diagnostic:
         hint = "Check out a branch, or go on reading."
         return Diagnostic("git", Severity.INFO, name, "HEAD is detached, so nothing can be committed.", hint)
     reason = GitWriter(repository).refusal()
-    if reason and os.access(real, os.W_OK | os.X_OK):  # a folder for reading is reported as such, and is no defect
+    if reason and os.access(real, os.W_OK | os.X_OK):  # a read-only folder is no defect; it is reported elsewhere
         return Diagnostic(
             "git", Severity.WARNING, name, f"Nothing can be written: {reason}.", "It can be read meanwhile."
         )
@@ -116,7 +116,7 @@ def _settings(name: str, found: DiscoveredRepository, repository: GitRepository)
 
 
 def _identity(name: str, repository: GitRepository) -> Iterator[Diagnostic]:
-    """Report a name or an address that commits will have because Git knows none."""
+    """Report the default name or address that commits will have if Git's configuration has none."""
     people = [signature(role, repository.setting).author for role in ("author", "committer")]
     unknown = [one for one in people if one.name == DEFAULT_AUTHOR.name or one.email == DEFAULT_AUTHOR.email]
     if unknown:

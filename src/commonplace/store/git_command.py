@@ -21,9 +21,9 @@ from commonplace.domain.errors import GitError
 
 TIMEOUT_SECONDS = 60.0
 MAX_OUTPUT_BYTES = 16_000_000
-"""Maximum size in bytes of a command's output and error output together: what a remote says comes in both."""
+"""Maximum size in bytes of a command's output and error output together; a remote's messages are in both."""
 ENDED = frozenset({"timeout", "output"})
-"""Kinds of the error for a command that was ended, so that its result is not known."""
+"""Kinds of the error for a killed command, whose result is unknown."""
 MAX_SHOWN_OUTPUT = 300
 """Maximum number of characters of Git's output in an error."""
 
@@ -57,9 +57,9 @@ _WITHOUT_REASON = (
     "fatal: fsck error",
     "fatal: fetch-pack: invalid index-pack output",
 )
-"""Lines that say that something failed, after the line that says what."""
+"""Error lines that give no reason; the line before them does."""
 MAX_REMOTE_TEXT = 500
-"""Maximum number of characters of what the hooks of a remote said."""
+"""Maximum number of characters of the messages of a remote's hooks."""
 _CREDENTIALS = re.compile(r"(?<=://)[^/\s]+@")
 _PATHS = re.compile(r"(?<![\w./:-])/[^\s'\":,;)]+|(?<=file://)/[^\s'\":,;)]+")
 
@@ -74,7 +74,7 @@ class GitResult:
 
     @property
     def reason(self) -> str:
-        """The last line of its error output, without credentials, paths and the full stop."""
+        """The last line of the error output that gives a reason, without credentials, paths and the full stop."""
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
         told = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
         shown = told[-1] if told else f"it exited with {self.code}"
@@ -84,7 +84,7 @@ class GitResult:
 
     @property
     def rejection(self) -> str:
-        """Why the remote rejected a pushed branch, with what its hooks said; "" if it did not."""
+        """The reason why the remote rejected a pushed branch, with the messages of its hooks; "" if it did not."""
         lines = (self.errors + self.output).splitlines()
         rejected = next((line.split("\t")[-1] for line in lines if "[remote rejected]" in line), "")
         if not rejected:
@@ -94,7 +94,7 @@ class GitResult:
         return redacted(f"{rejected}: {text}" if text else rejected)
 
     def is_pushed(self, reference: str) -> bool | None:
-        """Whether the remote has taken a pushed ref; None if neither it nor git said so."""
+        """Whether the remote has accepted a pushed ref; None if the output does not tell."""
         for line in self.output.splitlines():
             flag, _, rest = line.partition("\t")
             if rest.partition("\t")[0].endswith(f":{reference}"):
@@ -103,11 +103,11 @@ class GitResult:
 
 
 class TimeLimits(NamedTuple):
-    """How long a command may take, in seconds."""
+    """Timeouts of a command in seconds."""
 
     whole: float
     quiet: float
-    """Without any output."""
+    """Timeout for a command that writes no output."""
 
 
 def run_git(
@@ -119,7 +119,7 @@ def run_git(
         root: The work tree.
         options: The command and its options, none of them from a caller.
         operands: Callers' arguments: remotes, branches, paths. Never parsed as options.
-        timeout: Seconds.
+        timeout: Timeout in seconds.
 
     Raises:
         GitError: the command failed or timed out, or git is not installed.
@@ -139,14 +139,14 @@ def try_git(
     timeout: float | TimeLimits = TIMEOUT_SECONDS,
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
 ) -> GitResult:
-    """As `run_git`, but a failure is returned as a value.
+    """Run a git command and return its result, even if the command failed.
 
     Args:
         root: The work tree.
         options: The command and its options.
         operands: Callers' arguments.
         settings: Further configuration for this call; several values of one name in order.
-        timeout: Seconds, or with a limit for the time without output.
+        timeout: Timeout in seconds, or a total timeout with one for the time without output.
         started: Called with the process, so that `end_group` can end it early.
 
     Raises:
@@ -158,7 +158,7 @@ def try_git(
             command += ["-c", f"{name}={value}"]
     command += [*options, "--end-of-options", *operands] if operands else options
     try:
-        process = subprocess.Popen(  # noqa: S603 - a fixed command; what callers name is behind --end-of-options
+        process = subprocess.Popen(  # noqa: S603 - a fixed command; callers' arguments follow --end-of-options
             command,
             cwd=root,
             env=_environment(),
@@ -199,7 +199,7 @@ def _finished(process: subprocess.Popen[bytes], name: str, limits: TimeLimits) -
 
 
 class _NoEndError(Exception):
-    """A process did not end within its limits; the message says which."""
+    """A process exceeded a limit, which the message names."""
 
     def __init__(self, message: str, kind: str = "timeout") -> None:
         super().__init__(message)
@@ -207,7 +207,7 @@ class _NoEndError(Exception):
 
 
 def _outputs(process: subprocess.Popen[bytes], limits: TimeLimits) -> tuple[bytes, bytes]:
-    """What a process wrote to its outputs until it ended."""
+    """The output and the error output of a process, read until it ends."""
     started = said = time.monotonic()
     pipes = process.stdout, process.stderr
     parts = {pipe.fileno(): bytearray() for pipe in pipes if pipe}
@@ -246,7 +246,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()  # do not wait for its output: a program that it left running may never close it
+    process.wait()  # does not wait for the output, which a program that is still running may never close
 
 
 def _environment() -> dict[str, str]:

@@ -21,7 +21,7 @@ _SHORT_GIT = re.compile(r"git~\d+")
 
 
 def missing_file(address: Address) -> NotFoundError:
-    """The error for a file that is not there."""
+    """The error for a missing file."""
     return NotFoundError(
         f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
     )

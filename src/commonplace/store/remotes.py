@@ -67,7 +67,7 @@ class RemoteTransfer:
     local: Sequence[Path]
     """Folders of the remote, if it is on this machine."""
     started: Callable[[subprocess.Popen[bytes]], None] | None = None
-    """As for `git_command.try_git`."""
+    """Called with each git process; see `git_command.try_git`."""
 
     def fetch(
         self, references: str | Sequence[str], *, settings: Mapping[str, Sequence[str]], timeout: float
@@ -99,7 +99,7 @@ class RemoteTransfer:
             references: The refspec, or several.
             options: Further options.
             settings: Further configuration.
-            timeout: Seconds, or with a limit for the time without progress.
+            timeout: Timeout in seconds, or a total timeout with one for the time without progress.
 
         Raises:
             GitError: git timed out or is not installed, or the remote is a folder with its own hooks.
@@ -110,7 +110,7 @@ class RemoteTransfer:
         return self._git([*command, *progress, *options, self._end("receive-pack")], references, settings, timeout)
 
     def default_branch(self, settings: Mapping[str, Sequence[str]], timeout: float) -> str:
-        """Full name of the branch that the remote's HEAD names; `refs/heads/main` if it does not say.
+        """Full name of the branch that the remote's HEAD names; `refs/heads/main` if HEAD is unknown.
 
         Args:
             settings: Further configuration.

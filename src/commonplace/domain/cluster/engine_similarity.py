@@ -1,4 +1,4 @@
-"""Similarities of documents to a query that a shared engine has the vectors for."""
+"""Similarities of documents to a query, computed by a shared engine that has the vectors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from commonplace.domain.similarity import Background, NearDocument, QuestionVect
 class EngineSimilarity:
     """`domain.similarity.SimilarityScores` of a base in an engine.
 
-    The engine that searches the base takes the question alone, and compares it itself. Whoever else searches asks the
-    engine through this, when it first needs a similarity.
+    A search by the engine itself uses only the question. Any other search requests the similarities from the engine
+    through this object, when it first needs one.
 
     Args:
         vectors: The engine.

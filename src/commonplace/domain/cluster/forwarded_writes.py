@@ -1,4 +1,4 @@
-"""The route by which a server hands writes to another one, and how its calls are signed."""
+"""The route for writes forwarded from another server, and the signature of its calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ WRITES_PATH = "/cluster/writes"
 WRITES_SIGNATURE = "commonplace-signature"
 """Header with the HMAC-SHA256 of the body in hexadecimal digits."""
 MAX_FORWARDED = 8_000_000
-"""Maximum length of a body in bytes. A server pushes larger writes itself."""
+"""Maximum length of a body in bytes. Larger writes are not forwarded."""
 
 
 def signature_of(body: bytes, secret: str) -> str:

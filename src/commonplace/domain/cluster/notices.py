@@ -1,4 +1,4 @@
-"""Notices about how a call was answered, for faces whose answers have no room for one."""
+"""Notices about the answer of a call, for faces whose answers have no field for notices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SAID: ContextVar[list[str] | None] = ContextVar("said", default=None)
 
 @contextmanager
 def recording_notices() -> Generator[list[str]]:
-    """Collect the notices of the block, without repetitions. Only those of this call's context are collected."""
+    """Collect the notices of the block, without repetitions. Only notices in the current context are collected."""
     said: list[str] = []
     token = _SAID.set(said)
     try:
@@ -21,7 +21,7 @@ def recording_notices() -> Generator[list[str]]:
 
 
 def note(text: str) -> None:
-    """Add a notice, a sentence without content of documents, to the list of `recording_notices`, if one is active."""
+    """Add a notice to the list of `recording_notices`, if one is active. It must not contain content of documents."""
     said = _SAID.get()
     if said is not None and text not in said:
         said.append(text)

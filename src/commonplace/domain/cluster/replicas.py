@@ -1,4 +1,4 @@
-"""The port of replicas: what services and faces ask of a collection that follows a remote."""
+"""The port of replicas, which are collections that follow a remote."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 AnsweredBy: TypeAlias = Literal["engine", "engine, in part", "own index", "own index, engine failing"]
-"""What answered a search: the shared engine, wholly or not, or this server's own index, ahead of it or in its place."""
+"""The index that answered a search: the shared engine, completely or in part, or this server's own index.
+
+"own index" means that the engine was behind; "own index, engine failing" that it failed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineStatus:
-    """How a replica uses the index in a search cluster."""
+    """State of a replica's index in a search cluster."""
 
     behind: float
-    """Seconds since the shared index contained the commit that is followed; 0 if it contains it now."""
+    """Seconds since the shared index last contained the followed commit; 0 if it contains the commit now."""
     searches: Mapping[AnsweredBy, int]
-    """Number of searches since the start of the process, by what answered them."""
+    """Number of searches since the start of the process, by the index that answered them."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriterStatus:
-    """How a replica writes to its remote."""
+    """State of a replica's writes to its remote."""
 
     waiting: int
     """Number of writes that wait for a push."""
@@ -32,22 +35,22 @@ class WriterStatus:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStatus:
-    """How far a replica is."""
+    """State of a replica."""
 
     commit: str
-    """The commit that every answer has at least; "" before the first, and for a remote without commits."""
+    """The commit that every answer contains at least; "" before the first fetch, and for a remote without commits."""
     ready: bool
-    """Whether the replica can be searched: it was fetched once and is indexed."""
+    """Whether the replica can be searched, that is, it was fetched at least once and is indexed."""
     age: float | None
     """Seconds since the remote was last read; None if this process has not read it yet."""
     problem: str = ""
-    """Why the remote could not be read or indexed the last time; "" if it could."""
+    """The reason why the last fetch or its indexing failed; "" if it succeeded."""
     shared_index: str | None = None
-    """Whether the index in a search cluster is "current", "behind", or what is wrong with it; None without one."""
+    """State of the index in a search cluster: "current", "behind" or its problem; None without a search cluster."""
     engine: EngineStatus | None = None
-    """None without a search cluster."""
+    """State of the index in a search cluster; None without a search cluster."""
     writer: WriterStatus | None = None
-    """None for a replica that does not write."""
+    """State of the writes; None for a read-only replica."""
 
 
 class Replica(Protocol):
@@ -64,15 +67,15 @@ class Replica(Protocol):
         ...
 
     def follows(self, url: str) -> bool:
-        """Whether a URL, in any of the forms that Git hosts have, names the remote."""
+        """Whether a URL, in any of the forms of Git hosts, names the remote."""
         ...
 
     def refresh(self, *, now: bool = False) -> None:
-        """Read the remote soon. Returns at once.
+        """Request a fetch from the remote soon. Returns at once.
 
         Args:
-            now: Read it now and return afterwards, so that the next write sees what other servers have written. Does
-                nothing if the replica does not write.
+            now: Whether to fetch before returning, so that the next write sees the writes of other servers. Does
+                nothing if the replica is read-only.
 
         Raises:
             UnavailableError: the remote cannot be read now.
@@ -84,25 +87,25 @@ class Replica(Protocol):
         """Wait until answers contain a commit.
 
         Args:
-            commit: Its id, 40 hex digits.
-            timeout: Seconds.
+            commit: Id of the commit, 40 hex digits.
+            timeout: Timeout in seconds.
 
         Raises:
             NotFoundError: kind "commit": the remote was read, and its branch no longer contains the commit.
-            UnavailableError: kind "commit": the commit did not arrive in time.
+            UnavailableError: kind "commit": the wait timed out.
         """
         ...
 
     def take_writes(self, body: bytes) -> dict[str, list[dict[str, str]]] | None:
-        """Push the writes that another server hands over.
+        """Push the writes that another server forwards.
 
         Args:
-            body: The writes, as that server sent them.
+            body: The writes in the form of `store.replica.handed_writes`.
 
         Returns:
-            The results as JSON; None if they are for another remote, or this replica does not write.
+            The results as JSON; None if the writes are for another remote, or this replica is read-only.
 
         Raises:
-            InvalidInputError: the body has another form.
+            InvalidInputError: the body does not have this form.
         """
         ...

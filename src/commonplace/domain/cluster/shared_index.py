@@ -1,8 +1,8 @@
-"""Ports of a search engine that several servers share, beside `domain.ports.Index`, which one server has for itself.
+"""Ports of a search engine that several servers share; `domain.ports.Index` is the index of a single server.
 
-A base is written by a tailer, which follows the base's branch, and searched by any server. Each base has an index of
-its own in the engine, so that neither hits nor totals nor the statistics behind scores depend on another base. A
-**generation** is one such index; one of them is published, and a new one is filled beside it and then takes its place.
+A base is written by a tailer, which follows the base's branch, and searched by any server. Each base has its own index
+in the engine, so that hits, totals and the statistics behind scores do not depend on other bases. Such an index is
+called a **generation**. One generation is published; a new one is filled separately and then replaces it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-if TYPE_CHECKING:  # a server answers its client before it loads them
+if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from commonplace.domain.addresses import Address
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads them
 
 
 LinkLabels: TypeAlias = "Callable[[SharedBase, Address], Collection[tuple[str, str]]]"
-"""Returns label and page of each link `[[label|page]]` of a page of a base, as a reader takes them."""
+"""Returns label and page of the links of a page of a base that are written `[[label|page]]` for the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +29,22 @@ class SharedBase:
     """A base in a shared engine."""
 
     name: str
-    """Its name, 1 to 100 characters. The same on each server that serves it."""
+    """Name of the base, 1 to 100 characters; the same on each server."""
     source: str
-    """A digest of the remote and the branch that it follows, so that two bases of one name are not mixed."""
+    """A digest of the followed remote and branch, which distinguishes bases of the same name."""
     meaning: bool = field(default=False, compare=False)
-    """Whether the engine also gets the chunks of its pages, to which workers add vectors."""
+    """Whether the engine also has the chunks of the pages, to which workers add vectors."""
 
 
 def no_labels(base: SharedBase, address: Address) -> Collection[tuple[str, str]]:
-    """No links that have their label first."""
+    """Return no links; for bases without links that have the label first."""
     del base, address
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPage:
-    """A page to be indexed: what it says, and what lists and hits show of it."""
+    """A page to index: its document, and its record for lists and hits."""
 
     document: Document
     record: Record
@@ -52,33 +52,33 @@ class SharedPage:
 
 @dataclass(frozen=True, slots=True)
 class BranchPosition:
-    """A place on a base's branch."""
+    """A position on a base's branch."""
 
     number: int
-    """The commit and its ancestors, counted: at least 1, and greater for each later commit of the branch."""
+    """Number of commits in the commit's history, including itself: at least 1, and increasing along the branch."""
     commit: str
-    """40 hex digits."""
+    """Id of the commit, 40 hex digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedResult:
-    """Results of one search, by base, in the order in which the bases were given."""
+    """Results of one search by base, in the order of the requested bases."""
 
     results: Mapping[SharedBase, SearchResult]
     partial: frozenset[SharedBase] = frozenset()
-    """Bases of which a part could not be searched: hits and totals may be too few."""
+    """Bases of which a part could not be searched, so that hits and totals may be incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexDifferences:
-    """How an engine's index of a base differs from the base."""
+    """Differences between an engine's index and its base."""
 
     missing: frozenset[Address] = frozenset()
     """Pages, or sections of pages, that the engine lacks."""
     outdated: frozenset[Address] = frozenset()
     """Pages that the engine has at another revision."""
     surplus: frozenset[Address] = frozenset()
-    """Pages that the engine has and the base has not."""
+    """Pages in the engine that do not exist in the base."""
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.outdated or self.surplus)
@@ -87,9 +87,9 @@ class IndexDifferences:
 class SharedIndexReader(Protocol):
     """Searches of a shared engine. Thread-safe.
 
-    Every method raises UnavailableError of kind "engine" if the engine does not respond, refuses the credentials or the
-    certificate, or has the base's index in a form that this version cannot read; the hint says what to do. What the
-    engine says of other bases is never part of an error.
+    Every method raises UnavailableError of kind "engine" if the engine does not respond, rejects the credentials or the
+    certificate, or has the base's index in a form that this version cannot read; the hint gives the next step. Errors
+    never contain the engine's texts about other bases.
     """
 
     def search(
@@ -102,10 +102,10 @@ class SharedIndexReader(Protocol):
         """Ranked pages of each base with their best sections.
 
         Args:
-            bases: The bases that the caller may see. A base that was dropped, or never published, is an error.
+            bases: The bases to search. A base that was dropped or never published causes an error.
             query: The query; `offset` and `limit` count within each base. Similarities are ignored.
-            labels: Returns label and page of a page's links `[[label|page]]`, of which snippets show the label.
-            question: The query as a vector, for a search by meaning or both; bases without vectors of its model are
+            labels: Returns label and page of a page's links `[[label|page]]`; snippets show the label.
+            question: The query as a vector, for a semantic or hybrid search. Bases without vectors of its model are
                 searched by words.
 
         Raises:
@@ -115,7 +115,7 @@ class SharedIndexReader(Protocol):
         ...
 
     def through(self, base: SharedBase) -> BranchPosition | None:
-        """Up to where the published index contains the branch, searchable; None without a published index."""
+        """The branch position that the published index has reached for searches; None without a published index."""
         ...
 
     def wait_for(self, base: SharedBase, number: int, timeout: float) -> bool:
@@ -126,29 +126,29 @@ class SharedIndexReader(Protocol):
 class SharedIndexWriter(Protocol):
     """Writes of a shared engine, for the one tailer of a base. Thread-safe.
 
-    Repeating a write is harmless, and a write that is older than what the engine has changes nothing. Errors are those
-    of `SharedIndexReader`; after one, it is unknown what was written, and the tailer goes on from `through`.
+    Repeating a write is harmless, and a write older than the engine's version changes nothing. The errors are those of
+    `SharedIndexReader`. After an error it is unknown which writes succeeded; the tailer continues from `through`.
     """
 
     def begin(self, base: SharedBase) -> int:
-        """Create an empty generation beside the published one, which goes on being searched. Returns its number.
+        """Create an empty generation and return its number. The published generation is still searched.
 
         Raises:
-            UnavailableError: kind "engine": with `building` in its context, another server is building one.
+            UnavailableError: kind "engine"; if its context has `building`, another server is building a generation.
         """
         ...
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Have a generation searched from now on, in one step, and delete those before it."""
+        """Publish a generation for searches in one atomic step, and delete the earlier generations."""
         ...
 
     def put(self, base: SharedBase, number: int, pages: Iterable[SharedPage], generation: int | None = None) -> None:
-        """Index pages with all their sections, as of a place on the branch.
+        """Index pages with all their sections, as of a position on the branch.
 
         Args:
             base: The base.
-            number: The place; see `BranchPosition.number`.
-            pages: The pages. Sections that a page had and has no more are removed.
+            number: The position; see `BranchPosition.number`.
+            pages: The pages. Sections that a page no longer has are removed.
             generation: The generation; None for the published one.
         """
         ...
@@ -156,15 +156,15 @@ class SharedIndexWriter(Protocol):
     def remove(
         self, base: SharedBase, addresses: Iterable[Address], number: int, generation: int | None = None
     ) -> None:
-        """Remove pages with all their sections, as of a place on the branch. Unknown ones are passed over."""
+        """Remove pages with all their sections, as of a position on the branch. Unknown pages are skipped."""
         ...
 
     def advance(self, base: SharedBase, position: BranchPosition, generation: int | None = None) -> None:
-        """Make what was written searchable, and then set `through`."""
+        """Make the writes searchable, and then set `through`."""
         ...
 
     def drop(self, base: SharedBase) -> None:
-        """Delete all generations of a base. Searches of it fail from then on. A base that is not there is no error."""
+        """Delete all generations of a base, if there are any. Later searches of the base fail."""
         ...
 
     def verify(

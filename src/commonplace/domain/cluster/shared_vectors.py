@@ -1,8 +1,8 @@
-"""Ports of the vectors that a shared engine has of a base: searches of them, and the work of making them.
+"""Ports of the vectors of a base in a shared engine: searching them, and embedding the missing ones.
 
-The tailer writes the chunks of each page as texts. Workers, which can be any number of processes on any machine, claim
-ranges of chunks that lack a vector of their model, and write the vectors. A claim is a document in the engine that is
-changed by compare-and-swap; the engine is all that workers share.
+The tailer writes the chunks of each page as texts. Workers, any number of processes on any machines, claim ranges of
+chunks that lack a vector of their model, and write the vectors. A claim is a document in the engine that is changed by
+compare-and-swap. Workers share nothing except the engine.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ class NearestPages:
     """The pages most similar to a query."""
 
     best: tuple[NearDocument, ...]
-    """Most similar first."""
+    """Pages, most similar first."""
     background: Background
     """The similarity of an ordinary page."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """How many vectors of a model a base has."""
+    """Counts of a base's vectors by one model."""
 
     documents: int
-    """Pages with all their vectors."""
+    """Number of pages with all vectors."""
     chunks: int
-    """Chunks with a vector."""
+    """Number of chunks with a vector."""
     pending: int
-    """Pages that lack one."""
+    """Number of pages that lack a vector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +45,19 @@ class Claim:
     base: SharedBase
     model: str
     part: str
-    """The range: two hex digits, with which the keys of its pages begin."""
+    """The range: the two hex digits with which the keys of its pages begin."""
     owner: str
     beat: int
-    """How often it was renewed."""
+    """Number of renewals."""
     state: tuple[int, int]
-    """What the engine compares before the claim is changed: sequence number and primary term."""
+    """Sequence number and primary term, which the engine compares before it changes the claim."""
 
 
 class SharedVectors(Protocol):
     """Searches of vectors. Thread-safe. Raises the errors of `shared_index.SharedIndexReader`."""
 
     def has(self, base: SharedBase, model: str) -> bool:
-        """Whether a base has vectors of a model. Looks at most twice a minute."""
+        """Whether a base has vectors of a model. The result is cached for about 30 seconds."""
         ...
 
     def nearest(self, base: SharedBase, question: QuestionVector, filter_: Filter, limit: int) -> NearestPages:
@@ -73,7 +73,7 @@ class SharedVectors(Protocol):
         ...
 
     def counts(self, base: SharedBase, model: str) -> VectorCounts:
-        """How much is embedded."""
+        """The counts of embedded and pending pages and chunks."""
         ...
 
 
@@ -85,7 +85,7 @@ class EmbeddingWork(Protocol):
         ...
 
     def prepare(self, base: SharedBase, model: str, dimension: int) -> None:
-        """Have vectors of a model accepted. Raises StorageError if there are some of another dimension."""
+        """Prepare the base for vectors of a model. Raises StorageError if it has vectors of another dimension."""
         ...
 
     def lacking(self, base: SharedBase, model: str) -> Sequence[str]:
@@ -95,16 +95,16 @@ class EmbeddingWork(Protocol):
     def claim(self, base: SharedBase, model: str, part: str, owner: str) -> Claim | None:
         """Claim a range; None if another worker has it.
 
-        A claim that was not renewed for some seconds, by the clock of the worker that waits for it, is taken over.
+        A claim that was not renewed for some seconds, by this worker's clock, is taken over.
         """
         ...
 
     def renew(self, claim: Claim) -> Claim | None:
-        """Keep a claim; None if another worker has taken it over."""
+        """Renew a claim; None if another worker has taken it over."""
         ...
 
     def release(self, claim: Claim) -> None:
-        """Give a claim back, and make what was written visible."""
+        """Release a claim, and make the written vectors searchable."""
         ...
 
     def texts(self, claim: Claim) -> Iterator[Sequence[tuple[str, str]]]:
@@ -112,5 +112,5 @@ class EmbeddingWork(Protocol):
         ...
 
     def store(self, claim: Claim, vectors: Mapping[str, Sequence[int] | None]) -> None:
-        """Write vectors by chunk; None for a text that has none. Chunks that are gone are passed over."""
+        """Write vectors by chunk; None for a text without a vector. Deleted chunks are skipped."""
         ...

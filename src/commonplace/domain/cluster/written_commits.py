@@ -1,4 +1,4 @@
-"""The commits that a call's writes made at remotes, so that its answer can name them."""
+"""Records the commits that a call's writes made at remotes, so that its answer can name them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WRITTEN: ContextVar[dict[str, str] | None] = ContextVar("written", default=None
 
 @contextmanager
 def recording_written() -> Generator[dict[str, str]]:
-    """Collect the last commit of the block's writes to each store, by the store's identity; only of this context.
+    """Collect the last commit of the block's writes to each store, by the store's identity.
 
-    A block around this one gets them at the end.
+    Only writes in the current context are collected. At the end they are added to an enclosing block's result.
     """
     written: dict[str, str] = {}
     outer = _WRITTEN.get()
@@ -27,7 +27,7 @@ def recording_written() -> Generator[dict[str, str]]:
 
 
 def record_written(store: str, commit: str) -> None:
-    """Add the commit of a write that a remote has taken to those of `recording_written`, if one is active.
+    """Add the commit of a write that a remote has accepted to the result of `recording_written`, if one is active.
 
     Args:
         store: The store's identity.

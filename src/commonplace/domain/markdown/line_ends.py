@@ -1,4 +1,4 @@
-"""Line ends: inserted text takes on the line ends of its document, also in documents with mixed ones."""
+"""Line ends: inserted text gets the line ends of its document, even if these are mixed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def with_unix_line_ends(text: str) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    r"""The lines of a text as Markdown and Git count them, without their ends; `str.splitlines` ends some at U+2028."""
+    r"""The lines of a text as in Markdown and Git, without line ends. `str.splitlines` would also split at U+2028."""
     lines = with_unix_line_ends(text).split("\n")
     return lines[:-1] if not lines[-1] else lines
 
@@ -36,7 +36,7 @@ def utf8(text: str) -> bytes:
 
 
 def is_mixed(raw: bytes) -> bool:
-    """Whether a document has several kinds of line ends, or one that is a lone carriage return."""
+    """Whether a document has several kinds of line ends, or a lone carriage return."""
     windows = raw.count(b"\r\n")
     return len({windows, raw.count(b"\n"), raw.count(b"\r")}) > 1 and bool(windows or b"\r" in raw)
 
@@ -47,8 +47,8 @@ def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
     Args:
         text: Text with every line end as `\n`.
         newline: The new line end.
-        replaced: In a document with mixed line ends, the bytes that the text replaces: unchanged lines keep their line
-            ends.
+        replaced: In a document with mixed line ends, the bytes that the text replaces; unchanged lines preserve their
+            line ends.
 
     Raises:
         InvalidInputError: the text contains a lone surrogate.

@@ -50,11 +50,11 @@ def moved_target(link: Link, move: LinkMove, leads_right: Callable[[str], bool])
     """The path part of a link after a move, in the author's style: depth of the path, `.md` or not, `/`, `./`.
 
     Args:
-        link: The link as parsed. If it names an id, title or alias that still leads right, its target is returned
-            unchanged.
-        move: The change of source and target; `old` and `new` are the same if another document takes the name over.
-        leads_right: Whether a path resolves to `move.new` from the new source. Styles for which it does not are
-            replaced by the file's path.
+        link: The link as parsed. If it names an id, title or alias that still resolves correctly, its target is
+            returned unchanged.
+        move: The change of source and target; `old` and `new` are equal if another document would get the name.
+        leads_right: Returns whether a path resolves to `move.new` from the new source. If a style does not, the file's
+            path is used.
     """
     spellings = _spellings(link, move)
     return next((path for path in (*spellings, *_paths(link, move)) if leads_right(path)), spellings[-1])
@@ -122,7 +122,7 @@ def _in_docs_tree(written: str, path: str, relative: str, old: Address) -> tuple
     Args:
         written: The old URL path.
         path: The new path from the root, with the kind of suffix that was written.
-        relative: The same from the linking document's folder.
+        relative: The new path from the linking document's folder.
         old: The old target.
     """
     names = without_suffix(written.strip("/")).split("/")
@@ -136,7 +136,7 @@ def _in_docs_tree(written: str, path: str, relative: str, old: Address) -> tuple
             url = "".join(f"{name}/" for name in names[:-shared])
             inside = path.startswith(folder)
             return (_slashed_as(written, f"/{url}{path[len(folder) :]}") if inside else relative,)
-    return (written,)  # a slug, which stays
+    return (written,)  # a slug, which does not change
 
 
 def _slashed_as(written: str, path: str) -> str:
@@ -165,7 +165,7 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
     Args:
         link: The link.
         target: The path to write.
-        before: The path that is replaced; its style of escapes is kept.
+        before: The replaced path, whose style of escapes is preserved.
         opening: The byte before the path.
 
     Raises:
@@ -183,12 +183,12 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
 
 
 def markdown_path(target: str) -> str:
-    """A path as the target of a new Markdown link, percent-encoded where it must be."""
+    """A path as the target of a new Markdown link, percent-encoded if necessary."""
     return _in_markdown(target, b"", angled=False).decode()
 
 
 def _in_markdown(target: str, before: bytes, *, angled: bool) -> bytes:
-    """Percent-encode what must be; letters of other scripts only if the old path had them encoded."""
+    """Percent-encode the necessary characters, and letters of other scripts only if the old path had them encoded."""
     if ":" in target.partition("/")[0]:
         target = f"./{target}"
     safe = _SAFE + (b" ()" if angled else b"") + (b"" if _ENCODED_LETTER.search(before) else _HIGH)

@@ -10,35 +10,35 @@ from commonplace.domain.documents import Link
 
 
 class PageSide(IntFlag):
-    """The side of `[[a|b]]` that a reader takes for the page; `![[a|b]]` always embeds `a`."""
+    """The side of `[[a|b]]` that is the page for a reader; `![[a|b]]` always embeds `a`."""
 
     FIRST = 1
-    """`a`."""
+    """The side `a`."""
     LAST = 2
-    """`b`."""
+    """The side `b`."""
     EXISTING = 4
-    """The side that exists; `a` where both or neither do."""
+    """The side that exists; `a` if both or neither exist."""
     EXISTING_ELSE_LAST = 8
-    """The side that exists; `b` where both or neither do."""
+    """The side that exists; `b` if both or neither exist."""
 
 
 EVERY_SIDE = PageSide.FIRST | PageSide.LAST | PageSide.EXISTING | PageSide.EXISTING_ELSE_LAST
-"""The readers for whom a link with one side counts."""
+"""The readers of a link with one side: all."""
 
 
 def page_side(style: str | None) -> PageSide:
-    """The side of a wiki's style: `linktitle`, `pagenametitle`, `titlelink`, `titlepagename`; None for no style."""
+    """The page side of a wiki's style: `linktitle`, `pagenametitle`, `titlelink`, `titlepagename`, or None for none."""
     if style is None:
         return PageSide.EXISTING
     return PageSide.LAST if style.startswith("title") else PageSide.FIRST
 
 
 def readers(first: int, last: int) -> tuple[PageSide, PageSide]:
-    """The readers for whom the first side is the page, and those for whom the last one is.
+    """The readers for whom the first side is the page, and those for whom the last side is.
 
     Args:
-        first: How much there is of the first side, as returned by `presence`.
-        last: The same of the last side.
+        first: Result of `presence` for the first side.
+        last: Result of `presence` for the last side.
     """
     by_existence = PageSide.EXISTING | PageSide.EXISTING_ELSE_LAST
     if first != last:
@@ -50,17 +50,17 @@ def readers(first: int, last: int) -> tuple[PageSide, PageSide]:
 
 
 def presence(target: Address | None, *, elsewhere: bool) -> int:
-    """How much there is of a side: 2 for a page, 1 for another file, 0 for nothing.
+    """The kind of a side's target: 2 for a page, 1 for another file, 0 for none.
 
     Args:
-        target: Where the side leads in its own collection.
-        elsewhere: Whether it names another collection, which is then taken to have the page.
+        target: Target of the side in its own collection; None if there is none.
+        elsewhere: Whether the side names another collection, which is assumed to have the page.
     """
     return 2 if elsewhere or (target is not None and target.is_document) else int(target is not None)
 
 
 def in_order(link: Link) -> tuple[Link, Link] | None:
-    """Both sides of a link, the first one first; None if it has one side."""
+    """Both sides of a link, the first one first; None if the link has one side."""
     if link.other is None:
         return None
     other = link.other._replace(other=link._replace(other=None))
@@ -70,13 +70,13 @@ def in_order(link: Link) -> tuple[Link, Link] | None:
 def chosen(
     link: Link, side: PageSide, follow: Callable[[Link], Address | None], collection: str = ""
 ) -> tuple[Link, Address | None]:
-    """A link as a reader takes it, and where it leads.
+    """A link as interpreted by a reader, and its target.
 
     Args:
         link: The link, by either of its sides.
         side: The reader's side.
-        follow: Returns where a side leads.
-        collection: The own name of the link's collection.
+        follow: Returns the target of a side.
+        collection: Name of the link's own collection.
     """
     both = in_order(link)
     if both is None:

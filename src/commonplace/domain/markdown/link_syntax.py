@@ -21,7 +21,7 @@ _SCHEMES = frozenset(
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|//|\\\\")
 _COLLECTION = re.compile(r"([^\s:/\\#|][^:/\\#|]*):(?![\s:/\\])")
 
-# Between a link's text and its destination: blanks and one line end, with the markers of a block quote.
+# The gap between a link's text and its destination: blanks and one line end, with the markers of a block quote.
 _GAP = rb"[ \t]*+(?>(?:(?:\r\n?|\n)[ \t>]*+)?)"
 _INLINE = re.compile(rb"\]\(" + _GAP)
 _DEFINITION = re.compile(rb"\[(?>(?:[^\[\]\\]|\\.)*)\]:" + _GAP, re.DOTALL)
@@ -79,11 +79,11 @@ def split_sides(inside: str) -> tuple[str, str, int]:
 
 
 def with_last_side(first: Link | None, last: Link | None) -> Link | None:
-    """`[[a|b]]` as one link with two sides; as one with one side if the other can be no target.
+    """`[[a|b]]` as one link with two sides; a link with one side if the other cannot be a target.
 
     Args:
-        first: The link to `a`; None if `a` is no target.
-        last: The link to `b`, `page_last`; None if `b` is no target.
+        first: The link to `a`; None if `a` is not a target.
+        last: The link to `b`, with `page_last`; None if `b` is not a target.
     """
     if first is None or last is None or not last.target or last.target == first.target:
         return first
@@ -105,7 +105,7 @@ def _wiki_link(source: bytes, base: int, event: LinkEvent) -> Link | None:
 
 
 def _wiki_side(source: bytes, base: int, event: LinkEvent, start: int, inner: str, label: str) -> Link | None:
-    """The link to one side of a wikilink, which begins at the byte `start`; None if it can be no target."""
+    """The link to one side of a wikilink, which begins at the byte `start`; None if the side cannot be a target."""
     parsed = parse_wiki(inner)
     if not parsed:
         return None

@@ -1,8 +1,8 @@
-"""MDX: the parts of a text that are no Markdown are blanked, so that a Markdown parser reads the rest.
+"""MDX: blanks the parts of a text that are not Markdown, so that a Markdown parser reads the rest.
 
-Blanked are ESM statements (`import`, `export`), JSX tags and comments in braces. The children of an element stay, and
-so do the texts of the attributes in `TEXT_ATTRIBUTES`. A text keeps its length in bytes: every offset of the blanked
-text is one of the written text.
+Blanked are ESM statements (`import`, `export`), JSX tags and comments in braces. The children of an element and the
+texts of the attributes in `TEXT_ATTRIBUTES` remain. A text's length in bytes is preserved, so that offsets in the
+blanked text are valid for the original text.
 
 MDX has no indented code, and children are usually indented like their tags. Blanks in front of an indented child
 become line ends, because a Markdown parser would take the child for code.
@@ -32,7 +32,7 @@ _BLOCK_START = re.compile(rb"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|
 _VOID = frozenset({b"br", b"hr", b"img", b"input", b"meta", b"link", b"source", b"wbr", b"col"})
 _NOT_LINE_END = re.compile(rb"[^\r\n]")
 _CODE_COLUMNS = 4
-"""Columns of indentation from which a Markdown parser reads code."""
+"""Minimum indentation in columns of an indented code block in Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class _Tag:
     start: int
     end: int
     nesting: int
-    """1 for an opening tag, -1 for a closing one, 0 for one that closes itself and for a comment."""
+    """1 for an opening tag, -1 for a closing tag, 0 for a self-closing tag or a comment."""
 
 
 def without_jsx(source: bytes) -> bytes:
-    """The text with everything blanked that is no Markdown. Takes time linear in the length."""
+    """The text with blanks in place of all parts that are not Markdown. Takes time linear in the length."""
     lines = [found.span() for found in _LINE.finditer(source) if found.end() > found.start()]
     code, statements = _code_and_statements(source, lines)
     tags = list(_tags(source, code, statements))
@@ -116,7 +116,7 @@ def _statement_end(source: bytes, lines: Sequence[tuple[int, int]], first: int) 
 def _tags(source: bytes, code: Sequence[tuple[int, int]], statements: Sequence[tuple[int, int]]) -> Iterator[_Tag]:
     """The tags and comments of a text, outside of code and statements."""
     at = 0
-    # Bytes that may be searched in vain, so that crafted texts take linear time; after that, everything is text.
+    # A budget of bytes for unsuccessful searches, so that crafted texts take linear time. Without budget, all is text.
     patience = [4 * len(source) + MAX_TAG_BYTES]
     for start, end in (*sorted([*code, *statements]), (len(source), len(source))):
         yield from _tags_between(source, at, start, patience)

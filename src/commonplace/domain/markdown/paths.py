@@ -24,7 +24,7 @@ def is_fixed(path: str) -> bool:
 
 
 def joined(folder: str, path: str) -> str | None:
-    """The path from the root without `.` and `..`; a final `/` stays. None if it leads above the root."""
+    """The path from the root without `.` and `..`; a final `/` is preserved. None if it leads above the root."""
     parts = folder.split("/") if folder else []
     for part in path.lstrip("/").split("/"):
         if part == "..":

@@ -1,4 +1,4 @@
-"""Sections of a document from its headings. They cover the body; each has a path, an anchor and attributes."""
+"""Derives the sections of a document from its headings. Sections cover the whole body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY = re.compile(r"(?<!\S)\#([^\s{}\\]+)")
 
 
 def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) -> tuple[Section, ...]:
-    """The sections of a document, including the one before the first heading.
+    """The sections of a document, including the section before the first heading.
 
     Args:
         source: The whole document.
@@ -66,7 +66,7 @@ def _line_start(source: bytes, at: int) -> int:
 
 
 def _tree_ends(levels: Sequence[int], starts: Sequence[int], end: int) -> list[int]:
-    """For each heading, the start of the next one of the same or a higher rank."""
+    """Start of the next heading of the same or a higher rank, for each heading."""
     ends = [end] * len(levels)
     waiting: list[int] = []
     for index, level in enumerate(levels):
@@ -88,7 +88,7 @@ def _text_and_attributes(source: bytes, base: int, heading: HeadingEvent) -> tup
 
 
 def _attributes(source: bytes, base: int, heading: HeadingEvent) -> tuple[int, str]:
-    """Offset of `{#key a=b}` at the end of a heading, and the text between the braces; "" without one."""
+    """Offset of `{#key a=b}` at the end of a heading, and the text between the braces; "" without braces."""
     start, end = base + heading.start, base + heading.end
     close = source.rfind(b"}", start, end)
     brace = source.rfind(b"{", start, max(close, start))
@@ -107,7 +107,7 @@ def _own_anchor(text: str, attributes: str) -> str:
 
 
 def _unique(name: str, seen: dict[str, int]) -> str:
-    """The name, with the first number that makes it unique; counts are stored, so that many repeats stay cheap."""
+    """The name with the first number that makes it unique. Counts are cached, so that many repetitions are cheap."""
     result = name
     while result in seen:
         seen[name] += 1

@@ -1,6 +1,6 @@
-"""What a file holds besides Markdown is set aside before it is parsed: JSX in MDX, reference shortcodes of Hugo.
+"""Removes syntax that is not Markdown before parsing: JSX in MDX, reference shortcodes of Hugo.
 
-The result has the length of the source in bytes, so that the offsets of both are the same.
+The result has the same length in bytes as the source, so that offsets are equal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _REFERENCE = re.compile(rb"\{\{[<%][ \t]*(?:rel)?ref[ \t]+(?:path=)?([\"'`])([^\
 
 
 def readable_source(address: Address, source: bytes) -> bytes:
-    """The source of which the text is read; the source itself if all of it is Markdown."""
+    """The source with blanks in place of other syntax; the source itself if all of it is Markdown."""
     if address.path.lower().endswith(".mdx"):
         return without_jsx(source)
     if b"ref" in source and b"{{" in source:
@@ -23,6 +23,6 @@ def readable_source(address: Address, source: bytes) -> bytes:
 
 
 def _only_target(found: re.Match[bytes]) -> bytes:
-    """`{{< ref "page.md" >}}` as `page.md` between blanks."""
+    """Replace `{{< ref "page.md" >}}` by `page.md` between blanks."""
     before, after = found.start(2) - found.start(), found.end() - found.end(2)
     return b" " * before + found[2] + b" " * after

@@ -1,7 +1,7 @@
 """Positions of headings, links and code in a Markdown text: one pass over the events of pulldown-cmark.
 
-The parser is linear in any input, handles nesting without recursion, and gives byte ranges. Most events are irrelevant
-here: outside of headings and links the pass only looks for starts; inside them it also collects text.
+The parser takes linear time for any input, handles nesting without recursion, and returns byte ranges. Most events are
+irrelevant here: outside of headings and links the pass only looks for starts; inside them it also collects text.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ OPTIONS = (
     | Options.ENABLE_TASKLISTS
     | Options.ENABLE_WIKILINKS
 )
-"""Frontmatter and heading attributes have their own parsers, so these options are off."""
+"""Options of the parser. Those for frontmatter and heading attributes are off, because these have their own parsers."""
 
 _PARSER = Markdown(options=OPTIONS)
 
 MAX_LABEL_PIECES = 64
-"""Maximum number of pieces of a link's text that are stored, so that a thousand nested images stay linear."""
+"""Maximum number of stored pieces of a link's text, so that deeply nested images take linear time."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class LinkEvent:
     destination: str
     """The destination without escapes and entities, still percent-encoded."""
     reference: str
-    """The label of the definition that a reference link names, or ""."""
+    """The label of the definition that a reference link names; "" for none."""
     start: int
     end: int
     piped: bool = False
@@ -88,7 +88,7 @@ def definition_spans(text: str) -> dict[str, tuple[int, int]]:
 
 
 def definition_key(label: str) -> str:
-    """The form in which labels of reference links are compared."""
+    """The normalized form in which labels of reference links are compared."""
     return " ".join(label.split()).casefold()
 
 
@@ -150,7 +150,7 @@ class _Pass:
                 hide((span["start"], span["end"]))
 
     def _begin(self, tag: _Tag, span: Range, events: _Events) -> None:
-        """Process the start of an element that has data, and all of a heading or link."""
+        """Process the start of an element with data; if it is a heading or link, process it completely."""
         start, end = span["start"], span["end"]
         if "Link" in tag or "Image" in tag:
             self._found.opaque.append((start, end))

@@ -1,4 +1,4 @@
-"""`#tags` in a body, by Obsidian's rules: any script, nested with `/`, never digits alone, not in code or links."""
+"""`#tags` in a body, by Obsidian's rules: any script, nested by `/`, not only digits, not in code or links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-# Before the mark: nothing, a blank or an opening bracket. \x80 may end an ideographic space, which is checked
+# The mark must follow nothing, a blank or an opening bracket. \x80 may end an ideographic space, which is checked
 # afterwards.
 _CANDIDATE = re.compile(rb"#(?<![^\s(|>*\x80]#)([^\x00-\x20!-,.:-@\[-^`{-~\x7f]++)")
 _END = re.compile(
@@ -26,7 +26,7 @@ def body_tags(
         definitions: Returns the ranges of link reference definitions; called only if there may be tags.
     """
     candidates = _outside(list(_CANDIDATE.finditer(body)), hidden)
-    # Most texts have no candidates left; finding the definitions costs more than everything else.
+    # Definitions are only parsed if there are candidates, because this costs more than all other steps.
     for found in _outside(candidates, definitions()) if candidates else ():
         at = found.start()
         if body[at - 1 : at] == b"\x80" and not body.endswith(_WIDE_BLANK, 0, at):
@@ -37,7 +37,7 @@ def body_tags(
 
 
 def _outside(candidates: list[re.Match[bytes]], hidden: Iterable[tuple[int, int]]) -> list[re.Match[bytes]]:
-    """The candidates that begin in none of these ranges, which do not overlap."""
+    """The candidates that begin outside of these ranges, which do not overlap."""
     if not candidates:
         return []
     ranges = sorted(hidden)

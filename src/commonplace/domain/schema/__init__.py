@@ -1,7 +1,7 @@
 """The schema of a knowledge base in `kb.yaml`: types of entries, their fields, guidelines and rules.
 
-A folder without the file is a base of notes. A broken file is a finding, and the base stays readable. What a
-declaration says and this package does not understand is named by `problems`.
+A folder without the file is a base of notes. An invalid file is a finding, and the base remains readable. `problems`
+lists declarations that this package does not support.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ SCHEMA_FILE = "kb.yaml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricItem:
-    """One statement that good entries meet."""
+    """One statement that good entries fulfil."""
 
     text: str
     """The statement, for people; "" if only a checker is named."""
     checker: str = ""
-    """The name of the check (`rubric.CHECKERS`), or "" for a statement alone."""
+    """The name of the check (`rubric.CHECKERS`); "" for a statement without a check."""
     params: JsonObject = field(default_factory=dict[str, Json])
     """Arguments of the checker."""
 
@@ -48,7 +48,7 @@ class EntryType:
     required: tuple[str, ...] = ("title",)
     optional: tuple[str, ...] = ()
     subdirectory: str = ""
-    """Folder of new entries, with `{field}` for values; "" for the root."""
+    """Folder of new entries, with `{field}` for values of fields; "" for the root."""
     file_pattern: str = ""
     """Path of a new entry in the folder, with `{id}`, `{date}`, `{type}` or any field; "" for `{id}.md`."""
     fields: Mapping[str, FieldRule] = field(default_factory=dict[str, FieldRule])
@@ -77,17 +77,17 @@ class Schema:
     """Whether entries that violate their type are rejected; if false, violations are returned as warnings."""
     qa_on_write: bool = False
     rules: tuple[tuple[str, FieldRule], ...] = ()
-    """The rules of `validation.rules`: a field, and what entries of every type must have in it."""
+    """The rules of `validation.rules` for entries of every type: fields, each with its rule."""
     types: Mapping[str, EntryType]
     """Core types and declared ones by name."""
     declares_types: bool = False
     findings: tuple[Finding, ...] = ()
     values: JsonObject | None = None
-    """The whole file as read; None without a file."""
+    """The whole parsed file; None without a file."""
 
     @property
     def relations(self) -> Mapping[str, str]:
-        """The relations that `relationship_types` declares, with their inverse, or "" if none is named."""
+        """The relations that `relationship_types` declares, each with its inverse; "" without an inverse."""
         declared = mapping_of(mapping_of(self.values).get("relationship_types"))
         return {name: text_of(mapping_of(body).get("inverse")) for name, body in declared.items()}
 
@@ -141,7 +141,7 @@ MAX_SCHEMA_BYTES = 4_000_000
 
 
 def declared_schema(store: Store) -> Schema:
-    """The schema of a folder's `kb.yaml`; of one that is larger than `MAX_SCHEMA_BYTES`, as if it were not there."""
+    """The schema of a folder's `kb.yaml`. A file larger than `MAX_SCHEMA_BYTES` counts as missing."""
     address = parse_address(SCHEMA_FILE)
     try:
         stat = store.stat(address)
@@ -197,7 +197,7 @@ def entry_type_of(name: str, body: JsonObject) -> EntryType:
 
 
 def rubric_of(value: Json) -> tuple[RubricItem, ...]:
-    """The items of an `evaluation_rubric`: texts, or `{text, checker, params}`; a text alone is one item."""
+    """The items of an `evaluation_rubric`: a list of texts and of `{text, checker, params}`, or a single text."""
     items = map(_rubric_item, [value] if isinstance(value, str) else list_of(value))
     return tuple(item for item in items if item.text or item.checker)
 
@@ -216,7 +216,7 @@ def yaml_finding(problem: YamlProblem) -> Finding:
 
 
 def _fields(body: JsonObject) -> dict[str, FieldRule]:
-    """The rules of a type's fields. The ends of an edge name entries of the types that they accept."""
+    """The rules of a type's fields, including those of an edge's two ends, which name entries of accepted types."""
     fields = {key: field_rule(mapping_of(value)) for key, value in mapping_of(body.get("fields")).items()}
     for end in mapping_of(body.get("endpoints") if body.get("edge_type") is True else None).values():
         name, accepted = text_of(mapping_of(end).get("field")), text_items(mapping_of(end).get("accepts"))
@@ -227,6 +227,6 @@ def _fields(body: JsonObject) -> dict[str, FieldRule]:
 
 
 def _endpoints(body: JsonObject) -> list[str]:
-    """The fields that hold the two ends of an entry that is an edge."""
+    """The fields with the two ends of an entry that is an edge."""
     ends = mapping_of(body.get("endpoints") if body.get("edge_type") is True else None)
     return [name for one in ends.values() if (name := text_of(mapping_of(one).get("field")))]

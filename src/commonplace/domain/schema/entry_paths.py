@@ -15,9 +15,9 @@ from commonplace.domain.slugs import slug
 ID_NAMES = frozenset({"id", "slug"})
 """Placeholders of the entry's id."""
 DATE_PARTS: Mapping[str, slice] = {"date": slice(10), "year": slice(4), "month": slice(5, 7), "day": slice(8, 10)}
-"""Placeholders of the entry's `date`, with their part of `YYYY-MM-DD`; a field of that name in the type goes first."""
+"""Placeholders of the entry's `date`, with their part of `YYYY-MM-DD`; the type's own fields take precedence."""
 GIVEN_NAMES = frozenset({*ID_NAMES, *DATE_PARTS, "title", "type"})
-"""Placeholders that are no fields of the type."""
+"""Placeholders that need not be fields of the type."""
 MAX_WIDTH = 99
 """Maximum number of characters to which a format pads."""
 _NUMBER = re.compile(r"\d+")
@@ -29,7 +29,7 @@ def new_entry_path(declared: EntryType, identifier: str, values: JsonObject) -> 
     Args:
         declared: The type of the entry.
         identifier: The id of the entry.
-        values: Its frontmatter.
+        values: Frontmatter of the entry.
 
     Raises:
         InvalidInputError: kind "schema": the entry has no value for a placeholder, or the pattern is invalid.
@@ -46,7 +46,7 @@ def new_entry_path(declared: EntryType, identifier: str, values: JsonObject) -> 
 
 
 def path_pattern(declared: EntryType) -> str:
-    """The pattern for paths of new entries: the file pattern within the folder, unless it begins with the folder."""
+    """The pattern for paths of new entries: the folder and the file pattern, unless the latter includes the folder."""
     folder, file = declared.subdirectory, declared.file_pattern or "{id}.md"
     return file if not folder or file.startswith(f"{folder}/") else f"{folder}/{file}"
 
@@ -55,8 +55,8 @@ def placeholders(pattern: str) -> Iterator[tuple[str, str | None, str]]:
     """The parts of a pattern: literal text, then the name of a field and its format, such as `04d`.
 
     Raises:
-        ValueError: braces that do not match, a placeholder that is no plain name, or a format of more characters than
-            a file's name can have.
+        ValueError: the braces are unbalanced, a placeholder is not a plain name, or a format has more characters than
+            the name of a file can have.
     """
     for literal, name, spec, conversion in Formatter().parse(pattern):
         if name is not None and (not name.isidentifier() or conversion or "{" in (spec or "")):

@@ -1,4 +1,4 @@
-"""The rule for one field: its type and limits, as a type's `fields` or `validation.rules` declare them."""
+"""The rule for one field: its type and limits, declared by a type's `fields` or by `validation.rules`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FIELD_TYPES = (
     "tags",
 )
 TYPE_ALIASES: Mapping[str, str] = {"string": "text", "str": "text"}
-"""Other names of a field's type."""
+"""Aliases of field types."""
 OPTION_KEYS = ("options", "values", "enum")
-"""Keys of the valid values of a field."""
+"""Keys in a declaration that list the valid values of a field."""
 _LIMITS = frozenset({"range", "min", "max"})
 
 
@@ -37,28 +37,28 @@ class FieldRule:
     default: Json = None
     options: tuple[str, ...] = ()
     allow_other: bool = False
-    """Whether a value outside of the options is a warning, also where the base enforces its rules."""
+    """Whether a value outside of the options is only a warning, even if the base enforces its rules."""
     min: float | None = None
     max: float | None = None
     min_length: float | None = None
     max_length: float | None = None
-    """Limits of a text in characters, or of a list in items."""
+    """Maximum length of a text in characters, or of a list in items; `min_length` is the minimum. None: unlimited."""
     format: str = ""
-    """A named format (`validation.FORMATS`, regardless of case) or a regular expression for the whole text, or ""."""
+    """A named format (`formats.FORMATS`, regardless of case) or a regular expression for the whole text; "": none."""
     pattern: str = ""
-    """A regular expression that the whole text must match, or ""."""
+    """A regular expression that the whole text must match; "" for none."""
     target_types: tuple[str, ...] = ()
     """The types of entries that an `object-ref` may name; empty for all."""
     items: FieldRule | None = None
     """The rule for each item of a list."""
     enforce: bool | None = None
-    """Whether violations refuse a write; None: as `validation.enforce` says."""
+    """Whether violations reject a write; None for the value of `validation.enforce`."""
     message: str = ""
-    """Message of the base's owner about a violation, or ""."""
+    """Message of the base's owner for a violation; "" for none."""
 
 
 def field_rule(body: JsonObject, default_type: str = "text") -> FieldRule:
-    """A rule from its declaration. What is not understood is left out; `problems` names it."""
+    """The rule of a declaration. Unsupported parts are omitted; `problems` lists them."""
     kind = text_of(body.get("type")) or default_type
     kind = TYPE_ALIASES.get(kind, kind)
     low, high = _range(body)
@@ -84,7 +84,7 @@ def field_rule(body: JsonObject, default_type: str = "text") -> FieldRule:
 
 
 def rules_of(value: Json) -> tuple[tuple[str, FieldRule], ...]:
-    """The rules of `validation.rules` with their fields, in order; one with bounds is about a number by default."""
+    """The rules of `validation.rules` with their fields, in order; the default type of a rule with bounds is number."""
     return tuple(
         (name, field_rule(body, "number" if body.keys() & _LIMITS else "text"))
         for body in map(mapping_of, list_of(value))
@@ -98,7 +98,7 @@ def _options(value: Json) -> tuple[str, ...]:
 
 
 def _range(body: JsonObject) -> tuple[float | None, float | None]:
-    """The bounds of a number: `range: [low, high]`, else `min` and `max`."""
+    """The bounds of a number: `range: [low, high]`, otherwise `min` and `max`."""
     bounds = list_of(body.get("range"))
     if len(bounds) == 2:  # noqa: PLR2004 - a range has two ends
         return number_of(bounds[0]), number_of(bounds[1])

@@ -46,4 +46,4 @@ FORMATS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
     "email": ("an email address", lambda text: _EMAIL.fullmatch(text) is not None),
     "id": ("an id such as alpha-beta", lambda text: _ID.fullmatch(text) is not None),
 }
-"""Named formats in lower case: what a value must be, and the test."""
+"""Named formats, by name in lower case: description of a valid value, and the test."""

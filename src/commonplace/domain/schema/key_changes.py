@@ -1,4 +1,4 @@
-"""Changes of single keys of a `kb.yaml`; comments and all other bytes stay."""
+"""Changes single keys of a `kb.yaml`; comments and all other bytes are unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.domain.yamlblock.loader import load
 
 
 def set_keys(raw: bytes, changes: Mapping[str, Json]) -> bytes:
-    """A `kb.yaml` with new values for some of its keys; comments and everything else stay unchanged.
+    """A `kb.yaml` with new values for some of its keys; comments and all other bytes are unchanged.
 
     Args:
         raw: The current file; b"" for a new one.

@@ -1,4 +1,4 @@
-"""Regular expressions of a `kb.yaml`: each match ends in time, whoever wrote the expression."""
+"""Regular expressions of a `kb.yaml`, matched with a time limit, because the expressions are untrusted."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from importlib import import_module
 from typing import Protocol
 
 MAX_SECONDS = 0.5
-"""CPU time that one match may take. Expressions that people write need a thousandth of it."""
+"""Maximum CPU time of one match in seconds. Ordinary expressions need a thousandth of it."""
 MAX_LENGTH = 2_000
 """Maximum length of an expression in characters."""
 _BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{\d+(?:,\d*)?\}|\{,\d*\}|(\{)", re.DOTALL)
-"""Captures a brace that begins no count: for Python's engine it is a character, for the other a rough match."""
+"""Captures a brace that does not begin a repetition count: a literal in `re`, but fuzzy matching in `regex`."""
 
 
 class _Compiled(Protocol):
-    """An expression of the package `regex`, which has no types."""
+    """A compiled expression of the package `regex`, which has no type annotations."""
 
     def fullmatch(self, text: str, /, *, timeout: float) -> object: ...
     def search(self, text: str, /, *, timeout: float) -> object: ...
 
 
 class Expression:
-    """A valid expression. One that once took too long matches everything from then on: it constrains nothing."""
+    """A valid expression. After a match has taken too long, the expression matches everything."""
 
     def __init__(self, expression: _Compiled) -> None:
         self._expression = expression
@@ -51,19 +51,19 @@ class Expression:
 def compiled(pattern: str, *, by_line: bool = False) -> Expression | None:
     """The expression; None if it is invalid or too long.
 
-    Python's own engine says what is valid. Its matching may take time exponential in the text
-    (https://en.wikipedia.org/wiki/ReDoS) and cannot be ended, so another one matches.
+    Python's `re` determines whether the expression is valid. Matching uses the package `regex`, which has a timeout: a
+    match by `re` may take exponential time (https://en.wikipedia.org/wiki/ReDoS) and cannot be interrupted.
 
     Args:
         pattern: The expression.
-        by_line: Whether it ignores case, and its `^` and `$` are the ends of each line.
+        by_line: Whether to ignore case, and to match `^` and `$` at the ends of each line.
     """
     return _compiled(pattern, by_line)
 
 
 @lru_cache(maxsize=256)
 def _compiled(pattern: str, by_line: bool, /) -> Expression | None:
-    engine = import_module("regex")  # here, as most bases have no expression
+    engine = import_module("regex")  # imported on demand: most bases have no expression
     flags = engine.VERSION0 | (engine.IGNORECASE | engine.MULTILINE if by_line else 0)
     if len(pattern) > MAX_LENGTH:
         return None

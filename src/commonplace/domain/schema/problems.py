@@ -29,7 +29,7 @@ TYPE_KEYS = frozenset(
         *("edge_type", "endpoints"),
     }
 )
-"""Keys of a type that are enforced, or are for the agents and people who read `kb_schema`."""
+"""Keys of a type that are enforced, or that inform agents and people (`kb_schema`)."""
 FIELD_KEYS = frozenset(
     {
         *("type", "required", "default", "description", *OPTION_KEYS, "allow_other", "items", "min", "max", "range"),
@@ -46,7 +46,7 @@ _EFFECTIVE = (
     (("target_type",), {"object-ref"}, "object-ref"),
     (("items",), {"list", "tags", "multi-select"}, "list, tags and multi-select"),
 )
-"""Keys of a field that count for some types alone: the keys, the types, and how to say so."""
+"""Keys of a field that have an effect only for some types: keys, types, and description for messages."""
 FORMAT_NAMES = ", ".join(FORMATS)
 _MAPPINGS = ("policies", "validation", "types", "relationship_types")
 _TRUTHS = ("required", "allow_other", "enforce")
@@ -58,9 +58,9 @@ class SchemaProblems:
     """The problems of a schema, one sentence each. Problems of its YAML are in `Schema.findings`."""
 
     wrong: tuple[str, ...]
-    """Declarations that contradict themselves or have a value of a wrong kind."""
+    """Declarations that are contradictory or have a value of the wrong type."""
     not_understood: tuple[str, ...]
-    """Declarations that nothing enforces; `kb_schema` shows them all the same."""
+    """Declarations without effect, which `kb_schema` shows nevertheless."""
 
 
 def schema_problems(schema: Schema) -> SchemaProblems:
@@ -142,7 +142,7 @@ def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
         if not pattern or (is_format and pattern.lower() in FORMATS):
             continue
         wrong = _wrong_form(pattern)
-        if is_format and pattern.isalnum():  # a word alone is meant as a name
+        if is_format and pattern.isalnum():  # a single word is probably meant as the name of a format
             near = _nearest(pattern.lower(), FORMATS)
             yield f"{where}.format is {pattern[:60]!r}; expected one of {FORMAT_NAMES}.{near}"
         elif wrong:
@@ -151,7 +151,7 @@ def _form_problems(where: str, rule: FieldRule) -> Iterator[str]:
 
 
 def _wrong_form(pattern: str, *, by_line: bool = False) -> str:
-    """The error in a regular expression, or ""."""
+    """The error in a regular expression; "" if it is valid."""
     expression = compiled(pattern, by_line=by_line)
     if expression is None:
         return f"a regular expression that is valid and has at most {MAX_LENGTH:,} characters"
@@ -255,4 +255,4 @@ def _nearest(name: str, known: Collection[str]) -> str:
 
 def _brief(value: Json) -> str:
     shown = repr(value)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."  # noqa: PLR2004 - a message shows a value in part
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."  # noqa: PLR2004 - a message shows the beginning of a value

@@ -1,8 +1,8 @@
-"""Statements of an evaluation rubric that a machine can check.
+"""Checks the statements of an evaluation rubric that a program can check.
 
-An item that names a checker is checked by it. Of plain sentences two forms are checked: a minimum ("at least 50
-words", "two or more links"), and a required field ("has a summary", "names its owner", "states the date"). Every other
-sentence counts as met: people and agents judge it.
+An item that names a checker is checked by this checker. Two forms of plain sentences are checked: a minimum ("at least
+50 words", "two or more links"), and a required field ("has a summary", "names its owner", "states the date"). All other
+sentences are judged by people and agents, and count as fulfilled here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from commonplace.domain.schema import RubricItem
 
 MAX_PATTERN_TEXT = 20_000
-"""Maximum length in characters of the part of a body in which a pattern is searched."""
+"""Maximum number of characters of a body that are searched for a pattern."""
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _COUNT = re.compile(
     r"\b(?:at least (?P<least>\d{1,6}|an?|one|two|three|four|five)"
@@ -45,16 +45,16 @@ _STUB = re.compile(r"\bstub\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An entry as the checks see it."""
+    """The data of an entry that checks use."""
 
     record: Record
     count_links: Callable[[], int]
-    """Returns the number of its outgoing links; called only if a check is about links."""
+    """Returns the number of outgoing links; called only for checks of links."""
     body: Callable[[], str]
-    """Returns its text after the frontmatter; called only if a check is about the text."""
+    """Returns the text after the frontmatter; called only for checks of the text."""
 
     def value(self, name: str) -> Json:
-        """The value of a field at the top level of the frontmatter, else under `metadata`; None if it is empty."""
+        """The value of a field at the top level of the frontmatter, otherwise under `metadata`; None if it is empty."""
         values = self.record.frontmatter
         found = values.get(name)
         if found in (None, "", []):
@@ -67,11 +67,11 @@ class Checker:
     """A check that a rubric item can name."""
 
     meets: Callable[[Subject, JsonObject], bool]
-    """Whether an entry meets it, with these parameters."""
+    """Returns whether an entry passes the check with these parameters."""
     field: str = ""
-    """The field that it is about, or ""."""
+    """The checked field; "" for none."""
     param: str = ""
-    """The parameter that it needs, or ""."""
+    """The required parameter; "" for none."""
 
 
 def _has_section(subject: Subject, params: JsonObject) -> bool:
@@ -109,9 +109,9 @@ CHECKERS: Mapping[str, Checker] = {
 
 
 def unmet_field(item: RubricItem, subject: Subject) -> str | None:
-    """The field of an item that an entry does not meet, "" for the whole entry; None if the entry meets the item.
+    """The field of a failed item, "" for the whole entry; None if the entry passes the item.
 
-    An unknown checker, or one without its parameter, counts as met; `schema.problems` names it.
+    An item with an unknown checker or without the required parameter passes; `schema.problems` lists it.
     """
     if not item.checker:
         return None if _meets_sentence(item.text, subject) else ""
@@ -122,7 +122,7 @@ def unmet_field(item: RubricItem, subject: Subject) -> str | None:
 
 
 def _meets_sentence(sentence: str, subject: Subject) -> bool:
-    """Whether an entry meets a sentence, if a machine can check it; otherwise true."""
+    """Whether an entry fulfils a sentence; true if a program cannot check the sentence."""
     counted = _COUNT.search(sentence)
     if counted:
         least = _number((counted["least"] or counted["more"]).lower())

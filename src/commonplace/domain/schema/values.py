@@ -1,4 +1,4 @@
-"""Lenient readers of values in a `kb.yaml`: a value of another kind is read as none."""
+"""Lenient conversions of values in a `kb.yaml`: a value of the wrong type counts as missing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from commonplace.domain.json import Json
 
 
 def mapping_of(value: Json) -> Mapping[str, Json]:
-    """A mapping; an empty one for any other value."""
+    """The value if it is a mapping; otherwise an empty mapping."""
     return value if isinstance(value, Mapping) else {}
 
 
 def list_of(value: Json) -> Sequence[Json]:
-    """A list; an empty one for any other value."""
+    """The value if it is a list; otherwise an empty list."""
     return value if isinstance(value, (list, tuple)) else ()
 
 
@@ -30,10 +30,10 @@ def scalar_text(value: Json) -> str:
 
 
 def number_of(value: Json) -> float | None:
-    """A number; None for any other value."""
+    """The value if it is a number; otherwise None."""
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def bool_of(value: Json) -> bool | None:
-    """True or false; None for any other value."""
+    """The value if it is a boolean; otherwise None."""
     return value if isinstance(value, bool) else None

@@ -1,8 +1,8 @@
 """Chunks: the pieces of a document that are embedded and compared with a query.
 
-Chunks follow sections. A long section is split, small neighbours are joined, and each chunk begins with the headings
-above it, because a paragraph seldom repeats the subject of its page. A title and a description that no text repeats
-are a chunk of their own.
+Chunks follow sections. A long section is split, small neighbouring sections are joined, and each chunk begins with the
+headings above it, because a paragraph seldom repeats the subject of its page. If no text repeats the title and the
+description, they are a separate chunk.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from commonplace.domain.records import description_in
 from commonplace.domain.snippets import strip_markdown
 
 CHUNKS_VERSION = 2
-"""Incremented when documents are divided otherwise: their chunks are made again, and equal texts keep their vectors."""
+"""Version of the division into chunks. After a change, documents are divided again; equal texts keep their vectors."""
 TARGET_CHARS = 900
 """Target size of a chunk in bytes: about 150 English words, or 300 Chinese characters."""
 MAX_CHUNK_CHARS = 1350
-"""Size in bytes above which a text is split: nearly all that a model of 256 tokens reads."""
+"""Size in bytes above which a text is split; about the maximum that a model of 256 tokens reads."""
 MAX_HEADING_CHARS = 200
 """Maximum number of characters of headings before a text."""
 MAX_CHUNKS = 500
-"""Maximum number of chunks of a document. Later text is found by words alone."""
+"""Maximum number of chunks of a document. Later text is found only by words."""
 
 MIN_TITLE_WORDS = 2
-"""Minimum number of words of a title that is only the file's name: `index` and `2026-05-01` tell nothing."""
+"""Minimum number of words of a title from the file's name, because titles such as `index` are meaningless."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PARAGRAPHS = re.compile(r"\n[ \t\r]*\n\s*")
@@ -41,13 +41,13 @@ class Chunk:
     """A piece of a document."""
 
     ordinal: int
-    """Ordinal of the chunk's section; of several sections, the longest one's."""
+    """Ordinal of the chunk's section; for several sections, that of the longest."""
     text: str
-    """Headings, then plain text on further lines: the input of the model."""
+    """Input of the model: headings, then plain text on further lines."""
 
     @property
     def key(self) -> bytes:
-        """16-byte digest of the text, independent of its document."""
+        """Digest of the text, 16 bytes; it does not depend on the document."""
         return blake2b(self.text.encode(), digest_size=16).digest()
 
 
@@ -62,7 +62,7 @@ class _Piece:
 
 
 def chunks_of(document: Document) -> list[Chunk]:
-    """The chunks of a document in order; none if it has no letter or digit."""
+    """The chunks of a document in order; empty if it has no letter or digit."""
     chunks: list[Chunk] = list(_introduction(document))
     for pieces in _joined(_pieces(document)):
         text = "\n".join(_text(document, pieces))
@@ -74,7 +74,7 @@ def chunks_of(document: Document) -> list[Chunk]:
 
 
 def chunked_revision(revision: Revision) -> str:
-    """A revision together with the version of the chunks that were made of it; "" for a deleted document."""
+    """A revision together with the version of its chunks; "" for a deleted document."""
     return f"{CHUNKS_VERSION}:{revision}" if revision else ""
 
 
@@ -88,7 +88,7 @@ def current_revision(chunked: str) -> Revision:
 
 
 def _introduction(document: Document) -> Iterator[Chunk]:
-    """Title and description, if they say more than the headings and the text."""
+    """A chunk of title and description, if the headings and the text do not contain them."""
     title = document.title
     description = _one_line(description_in(document.frontmatter.values))
     repeated = title != document.address.stem or any(section.heading == title for section in document.sections)
@@ -104,7 +104,7 @@ def _one_line(text: str) -> str:
 
 
 def _first_written(document: Document) -> int:
-    """Ordinal of the first section with text; of the first one if none has any."""
+    """Ordinal of the first section with text; that of the first section if none has text."""
     source = document.source
     written = (one.ordinal for one in document.sections if source[one.content : one.end].strip())
     return next(written, 0)
@@ -142,7 +142,7 @@ def _related(first: Section, other: Section) -> bool:
 
 
 def _text(document: Document, pieces: Sequence[_Piece]) -> Iterator[str]:
-    """The headings above the pieces, then each piece, with its heading if that differs from the previous one's."""
+    """The headings above the pieces, then each piece, preceded by its heading if it differs from the previous one."""
     path = pieces[0].section.path
     title = document.title if document.title != document.address.stem else ""
     if title and title not in path:
@@ -157,7 +157,7 @@ def _text(document: Document, pieces: Sequence[_Piece]) -> Iterator[str]:
 
 
 def _parts(markdown: str) -> Iterator[str]:
-    """A section's text; if it is long, split between paragraphs, else between sentences, else anywhere."""
+    """A section's text; a long one is split between paragraphs, otherwise between sentences, otherwise anywhere."""
     if len(markdown.encode()) <= MAX_CHUNK_CHARS:
         yield markdown
         return
@@ -187,6 +187,6 @@ def _sentences(paragraph: str) -> Iterator[str]:
     for sentence in _SENTENCES.split(paragraph):
         raw, start = sentence.encode(), 0
         while start < len(raw):
-            part = raw[start : start + TARGET_CHARS].decode("utf-8", "ignore")  # without a character that is cut off
+            part = raw[start : start + TARGET_CHARS].decode("utf-8", "ignore")  # omits a character that is cut off
             yield part
             start += len(part.encode())

@@ -1,10 +1,10 @@
 """Fusion of keyword scores and similarities into one ranking.
 
-Keyword scores are divided by the best one. To them is added by how much a document's similarity stands out from the
-ordinary one of the collection, times a weight. The weight falls with the share of the query that the model does not
-understand, and to nothing if the best documents by words are no more similar to the query than any others: they are
-right often enough that a model that knows something agrees with them. So a model whose similarities are alike, high for
-any document, or random leaves the ranking to the words. docs/search.md has the measurements.
+Keyword scores are divided by the best one. To each score is added a weight times the amount by which the document's
+similarity exceeds the collection's ordinary similarity. The weight decreases with the share of the query that the model
+does not know. It is 0 if the best documents by words are not more similar to the query than others: these documents are
+relevant often enough that a useful model agrees with them. Thus a model whose similarities are uniform, always high or
+random does not affect the ranking. docs/search.md has the measurements.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from commonplace.domain.similarity import Background
 Key = TypeVar("Key", bound=Hashable)
 
 WEIGHT = 2.0
-"""Weight of a similarity that stands out by 1, relative to the best keyword score, if the whole query is understood."""
+"""Weight of an excess similarity of 1, relative to the best keyword score, if the model knows the whole query."""
 CODE_WEIGHT = 0.3
 """Weight of a similarity if the query is an identifier or an error message, whose words are literal."""
 FLOOR = 0.3
 """Minimum similarity of a hit that contains none of the words."""
 MIN_SAMPLE = 8
-"""Minimum number of documents for an ordinary similarity; among fewer, the best one changes it too much."""
+"""Minimum number of documents to determine an ordinary similarity; among fewer, the best one has too much influence."""
 MIN_WITNESSES = 8
-"""Minimum number of documents by words whose similarities say whether the model agrees with the words."""
+"""Minimum number of documents by words to determine whether the model agrees with the words."""
 AGREEMENT = (1.0, 4.0)
-"""Agreement of a model that says nothing, and of one that counts fully, in standard deviations of chance."""
+"""Agreement, in standard deviations of chance, at which the weight begins to be positive, and at which it is full."""
 DEVIATIONS_OF_MAD = 1.4826
-"""Standard deviations in a median absolute deviation, of normally distributed values."""
+"""Factor from a median absolute deviation to the standard deviation, for normally distributed values."""
 
 _CODE = re.compile(r"\w(?:::|->|\.|_)\w|\w\(|[a-z][A-Z]|[A-Za-z]\d|[{}<>=;$\\]|--?\w+=|/\w+/")
 
@@ -42,9 +42,8 @@ def weight_of(text: str, understood: float = 1.0) -> float:
 
     Args:
         text: The query.
-        understood: The share of its tokens, 0 to 1, that the model knows. The share counts twice: the documents in
-            the query's language consist of unknown tokens to about the same part, and only what is known on both sides
-            is compared.
+        understood: Share of the query's tokens that the model knows, 0 to 1. It is squared, because about the same
+            share of the documents in the query's language is known, and only known tokens are compared.
     """
     words = text.split()
     code = sum(bool(_CODE.search(word)) for word in words)
@@ -52,9 +51,9 @@ def weight_of(text: str, understood: float = 1.0) -> float:
 
 
 def background(similarities: Sequence[float]) -> Background:
-    """The ordinary similarity; unknown for a few documents.
+    """The ordinary similarity; unknown if there are fewer than `MIN_SAMPLE` documents.
 
-    The deviation is estimated from the median too, so that the documents that stand out do not raise it.
+    The deviation is estimated by medians, too, so that documents with high similarities do not raise it.
 
     Args:
         similarities: Similarities of documents that were chosen regardless of the query.
@@ -67,10 +66,10 @@ def background(similarities: Sequence[float]) -> Background:
 
 
 def agreement(by_words: Mapping[Key, float], near: Mapping[Key, float], ordinary: Background) -> float:
-    """How far the model agrees that documents with the words are about the query: 0 (as by chance) to 1.
+    """Agreement of the model that documents with the words match the query: 0 (as by chance) to 1.
 
-    The mean deviation of their similarities from the ordinary one, each by the square of its keyword score, divided by
-    what chance makes of it. 1 if there are too few documents to tell.
+    It is computed from the mean deviation of their similarities from the ordinary one, weighted by the square of the
+    keyword score and divided by the deviation by chance. 1 if there are fewer than `MIN_WITNESSES` documents.
 
     Args:
         by_words: Keyword scores of the best documents.
@@ -97,7 +96,7 @@ def fused(
         near: Similarities; missing ones count as 0.
         scale: Divisor of keyword scores.
         weight: Factor of similarities.
-        ordinary: The similarity above which one counts.
+        ordinary: The similarity above which a document gets an additional score.
     """
     scores = {
         key: by_words.get(key, 0.0) / scale + weight * max(near.get(key, 0.0) - ordinary, 0.0)

@@ -14,10 +14,10 @@ class Reranker(Protocol):
     """A cross-encoder, which reads a question and a passage together."""
 
     def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
-        """How well each passage answers the question: higher is better.
+        """Scores of the passages as answers to the question; higher is better.
 
         Raises:
-            UnavailableError: kind "model": it does not answer in time, or not as agreed; the hint gives the next step.
+            UnavailableError: kind "model": the model timed out, or its answer is invalid; the hint gives the next step.
         """
         ...
 
@@ -36,7 +36,7 @@ class SemanticIndex(Protocol):
         ...
 
     def nearest(self, text: str, filter_: Filter, limit: int) -> SimilarityScores:
-        """As `similar`, for a search by similarity alone.
+        """Similarities of documents to a query, for a search by similarity only. The parameters are those of `similar`.
 
         Raises:
             UnavailableError: kind "model": there is no model, or it does not respond; the hint gives the next step.
@@ -61,14 +61,14 @@ class SemanticIndex(Protocol):
         ...
 
     def catch_up(self, documents: int, seconds: float) -> None:
-        """Embed what has changed, if that is quick; for a single command, which has no background thread.
+        """Embed changed documents if there are few; for a command, which has no background thread.
 
-        Does nothing if more documents wait, if the model is on a server, whose answers may take any time, or if it
+        Does nothing if there are more documents, if the model is on a server, whose answers may be slow, or if it
         fails.
 
         Args:
-            documents: Maximum number of waiting documents.
-            seconds: Time after which no further text is embedded.
+            documents: Maximum number of changed documents.
+            seconds: Time in seconds after which no further text is embedded.
         """
         ...
 

@@ -1,1 +1,1 @@
-"""Docs trees: where a site generator finds the page of a link, known from its configuration file."""
+"""Docs trees: targets of links by the rules of a site generator, read from its configuration file."""

@@ -1,7 +1,7 @@
 """Recognises docs trees by the configuration files of their generators. The files are read as text and never run.
 
-What a generator computes (a value from the environment, an imported object) is not known here: its default counts
-then. A configuration that says more than these rules know is overridden by the setting `link_roots`.
+Values that a generator computes (from the environment, or by an imported object) are unknown here; the generator's
+defaults are used instead. The setting `link_roots` overrides a configuration that these rules do not cover.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from commonplace.domain.sites.translations import is_language_code
 from commonplace.domain.sites.tree import Mount, SiteTree
 
 MAX_CONFIG_BYTES = 512_000
-"""Maximum size of a configuration file that is read."""
+"""Maximum size of a configuration file in bytes."""
 
 _TEXT = "|".join(rf"{quote}(?:\\.|[^\\\n{quote}])*+{quote}" for quote in "'\"`")
-"""A possessive quantifier around a group that is referred to fails in CPython 3.11.2."""
+"""Pattern of a quoted text. Without backreference, because CPython 3.11.2 fails on one to a possessive group."""
 _TOKEN = re.compile(rf"\\.|{_TEXT}|/\*|(?<![:\"'`\w/])//[^\n]*")
 """An escaped character, a text within one line, the start of a comment, or a comment up to the end of its line."""
 _DOCS = "docusaurus-plugin-content-docs"
@@ -28,18 +28,18 @@ _DOCS = "docusaurus-plugin-content-docs"
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A configuration file, and what lies around it."""
+    """A configuration file, and access to other files and folders."""
 
     path: str
     folder: str
     text: str
     folders: Callable[[str], Sequence[str]]
-    """Returns the names of the folders in a folder (a path from the collection's root); none if there is none."""
+    """Returns the names of the subfolders of a folder (a path from the collection's root); empty if there are none."""
     read: Callable[[str], str]
     """Returns the text of another file; "" if there is none."""
 
     def below(self, path: str) -> str:
-        """A path of the configuration, which is relative to its file, from the collection's root."""
+        """Convert a path relative to the configuration file to a path from the collection's root."""
         return (joined(self.folder, path) or "").rstrip("/")
 
 
@@ -62,7 +62,7 @@ def declared_tree(roots: Sequence[str]) -> SiteTree | None:
     """The tree of the setting `link_roots`: `URL=FOLDER` each; None if there is none.
 
     Raises:
-        ValueError: an entry is not of that form, or its folder leads out.
+        ValueError: an entry is not of the form `URL=FOLDER`, or its folder is outside the collection.
     """
     mounts: list[Mount] = []
     for root in roots:
@@ -105,7 +105,7 @@ def _docusaurus(config: ConfigFile) -> SiteTree:
 
 
 def _content_plugins(text: str) -> list[tuple[str, str, str]]:
-    """Plugin, name of its instance and options of what a site publishes besides single pages."""
+    """The content plugins of a site, except that for single pages: plugin, instance name and options."""
     found: list[tuple[str, str, str]] = []
     for name, plugin in (("docs", _DOCS), ("blog", "docusaurus-plugin-content-blog")):
         blocks = _blocks(text, re.compile(rf"\b{name}\s*:\s*\{{"))
@@ -146,7 +146,7 @@ def _astro(config: ConfigFile) -> SiteTree:
     mounts = [Mount("", f"{content}/docs")]
     mounts += [Mount(f"{name}/", f"{content}/{name}") for name in config.folders(content) if name != "docs"]
     mounts += [Mount("", config.below("src/pages")), Mount("", config.below("public"))]
-    # Starlight publishes the original where a translation is missing.
+    # If a translation is missing, Starlight publishes the original in its place.
     docs = f"{content}/docs"
     translated = [(f"{docs}/{name}", docs) for name in config.folders(docs) if is_language_code(name)]
     return SiteTree(
@@ -172,13 +172,13 @@ def _sphinx(config: ConfigFile) -> SiteTree | None:
 
 
 def _url(path: str) -> str:
-    """A URL's path as in `Mount.url`."""
+    """Convert a URL's path to the form of `Mount.url`."""
     bare = re.sub(r"^[a-z]+://[^/]*", "", path).strip("/")
     return f"{bare}/" if bare else ""
 
 
 def _js_value(text: str, key: str) -> str:
-    """The text of the first property of this name whose value is a literal; "" without one."""
+    """The text of the first property of this name whose value is a literal; "" if there is none."""
     found = re.search(rf"(?<![\w.])['\"]?{key}['\"]?\s*:\s*(['\"`])([^'\"`\n$]*)\1", text)
     return found[2] if found else ""
 
@@ -194,7 +194,7 @@ def _yaml_value(text: str, key: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """A script without its comments. Its texts stay: what begins a comment within one (`docs/*.md`) begins none."""
+    """A script without its comments. String literals are unchanged, even if they contain `/*` or `//`."""
     kept: list[str] = []
     start = place = 0
     while found := _TOKEN.search(text, place):
@@ -211,7 +211,7 @@ def _without_comments(text: str) -> str:
 
 
 def _blocks(text: str, opening: re.Pattern[str]) -> Iterator[str]:
-    """The blocks whose brace ends a match, in order, without blocks in blocks."""
+    """The blocks whose opening brace ends a match, in order, without nested blocks."""
     place = 0
     while found := opening.search(text, place):
         block = _braced(text, found.end() - 1)

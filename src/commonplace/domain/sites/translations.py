@@ -1,4 +1,4 @@
-"""Translations that lie beside each other: which language a path names, and which paths are copies of one page."""
+"""Translations beside each other: the language of a path, and the paths that are copies of one page."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ _CODES = _words(
 _CLEAR = _words(
     "ar bg bn cs da de el es et fa fi fr he hi hr hu ja ka kk ko lt lv nb nl pl pt ro ru sk sl sr sv th tr uk vi zh"
 )
-"""Codes of which a single folder is enough, because they are hardly ever another name."""
+"""Codes for which a single folder counts as translations, because folders rarely have these names otherwise."""
 _CODE = re.compile(r"([A-Za-z]{2})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?")
 ORIGINAL = ""
-"""The language of a page whose path names none."""
+"""The language of a page whose path names no language."""
 
 
 class Translation(NamedTuple):
-    """A page as one of the copies of a text."""
+    """A page that is one of the copies of a text."""
 
     text: str
     """The path without its language: the same for all copies."""
     language: str
-    """The code in lower case with `-` (`pt-br`), or `ORIGINAL`."""
+    """The language code in lower case with `-` (`pt-br`), or `ORIGINAL`."""
 
 
 def is_language_code(name: str) -> bool:
-    """Whether a name is a language code of two letters, with a script or region if there is one: `fr`, `zh-Hant-TW`."""
+    """Whether a name is a two-letter language code, optionally with a script and a region: `fr`, `zh-Hant-TW`."""
     found = _CODE.fullmatch(name)
     return found is not None and found[1].lower() in _CODES
 
 
 def language_folders(folders: Iterable[str]) -> list[str]:
-    """The folders that hold translations, or one of several languages: `docs/fr`, `i18n/pt-BR`, `pages.de`.
+    """The folders with translations, or with one of several languages: `docs/fr`, `i18n/pt-BR`, `pages.de`.
 
-    A folder named by a code counts if it lies beside another such folder, or if its name is hardly anything else.
+    A folder named by a code counts if it is beside another such folder, or if the code is in `_CLEAR`.
 
     Args:
-        folders: Every folder of a collection that holds documents.
+        folders: Every folder of a collection that contains documents.
     """
     found: set[str] = set()
     for folder in folders:
@@ -67,11 +67,11 @@ def language_folders(folders: Iterable[str]) -> list[str]:
 
 
 def readings(path: str, folders: Collection[str]) -> list[Translation]:
-    """How a path can be read as a copy of a text, the original of its own path first.
+    """Interpretations of a path as a copy of a text; the first one takes the path for an original.
 
     Args:
         path: The path of a document; `page.fr.md` is a translation by its name.
-        folders: The `language_folders` of its collection.
+        folders: The `language_folders` of the collection.
     """
     parts = path.split("/")
     found = [Translation(path, ORIGINAL)]
@@ -87,10 +87,10 @@ def readings(path: str, folders: Collection[str]) -> list[Translation]:
 
 
 def translations_behind(paths: Sequence[str], wanted: str, folders: Collection[str]) -> list[str]:
-    """The paths with each text once where its best copy stood, and its copies in other languages at the end.
+    """The paths in an order where one copy of each text has the rank of the best copy, and the others are at the end.
 
     Args:
-        paths: Best first.
+        paths: Paths, best first.
         wanted: The reader's language, such as `de` or `pt-br`.
         folders: The `language_folders` of the collection.
     """
@@ -111,21 +111,21 @@ def translations_behind(paths: Sequence[str], wanted: str, folders: Collection[s
 
 
 def language_of(environment: Mapping[str, str]) -> str:
-    """The language of a user's environment as POSIX defines it: `LC_ALL`, `LC_MESSAGES`, `LANG`; `en` without one."""
+    """The language of a user's environment by POSIX (`LC_ALL`, `LC_MESSAGES`, `LANG`); `en` if none is set."""
     given = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
     code = given.partition(".")[0].partition("@")[0]
     return _plain(code) if is_language_code(code) else "en"
 
 
 def _rank(language: str, wanted: str) -> tuple[int, str]:
-    """The order of preference: the language itself, the same with another region, the original, English, others."""
+    """Sort key by preference: the language itself, the same with another region, the original, English, others."""
     same = language.partition("-")[0] == wanted.partition("-")[0]
     order = (language == wanted, same, language == ORIGINAL, language.partition("-")[0] == "en", True)
     return order.index(True), language
 
 
 def _code(name: str) -> str:
-    """The part of a folder's name that can be a code: of `pages.de` the `de`."""
+    """The part of a folder's name that can be a language code, such as `de` in `pages.de`."""
     return name.rpartition(".")[2]
 
 
@@ -134,5 +134,5 @@ def _plain(code: str) -> str:
 
 
 def _docusaurus_original(text: str) -> str:
-    """`i18n/docusaurus-plugin-content-docs/current/x` as the `docs/x` that it translates."""
+    """Convert `i18n/docusaurus-plugin-content-docs/current/x` to the translated `docs/x`."""
     return re.sub(r"(?:^|(?<=/))i18n/docusaurus-plugin-content-(docs|blog|pages)(?:/current)?/", r"\1/", text)

@@ -1,4 +1,4 @@
-"""A docs tree: which URLs its generator makes of which folders, and the places that a link can mean there."""
+"""A docs tree: the mapping from folders to URLs by its generator, and the candidate paths of links."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Mount:
     """A folder whose files a site publishes under a URL."""
 
     url: str
-    """The URL's path without the leading slash: "" for the site's root, else with a final slash (`docs/`)."""
+    """The URL's path without the leading slash: "" for the site's root, otherwise with a final slash (`docs/`)."""
     folder: str
-    """The folder, from the collection's root; "" for the root itself."""
+    """Path of the folder from the collection's root; "" for the root itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class SiteTree:
     folder: str
     """The folder of the configuration file, to which `@site/` leads."""
     mounts: tuple[Mount, ...]
-    """In the order in which they are tried."""
+    """Mounts in the order in which they are tried."""
     base: str = ""
-    """The path under which the site is published, as in `Mount.url`; links may be written with or without."""
+    """The path under which the site is published, as in `Mount.url`; links may contain or omit it."""
     pages_are_folders: bool = False
     """Whether `guide/a.md` is published as `guide/a/`, so that its relative URLs begin there."""
     numbered: bool = False
-    """Whether ordering numbers and dates in front of names are left out of URLs."""
+    """Whether URLs omit ordering numbers and dates before names."""
     translated: tuple[tuple[str, str], ...] = ()
     """Pairs of a folder with translations and the folder of the originals."""
 
@@ -51,7 +51,7 @@ class Surroundings:
 
     sites: tuple[SiteTree, ...]
     left_out: Mapping[str, int]
-    """Number of files with text that are not read, by suffix, most first."""
+    """Number of text files that are not documents, by suffix, most frequent first."""
 
 
 def under(path: str, folder: str) -> bool:
@@ -60,7 +60,7 @@ def under(path: str, folder: str) -> bool:
 
 
 def site_of(sites: Sequence[SiteTree], address: Address) -> SiteTree | None:
-    """The innermost site that a document belongs to; None if it belongs to none."""
+    """The innermost site of a document; None if it is not in a site."""
     best, length = None, -1
     for site in sites:
         for folder in (site.folder, *(mount.folder for mount in site.mounts), *(one for one, _ in site.translated)):
@@ -70,7 +70,7 @@ def site_of(sites: Sequence[SiteTree], address: Address) -> SiteTree | None:
 
 
 def places(site: SiteTree, path: str, source: Address) -> Iterator[str]:
-    """The paths from the collection's root that a link of a site's document means first, in order.
+    """The candidate paths, from the collection's root, of a link in a site's document, in order.
 
     Args:
         site: The site of the document.
@@ -89,7 +89,7 @@ def places(site: SiteTree, path: str, source: Address) -> Iterator[str]:
 
 
 def mounted(site: SiteTree, path: str) -> Iterator[tuple[Mount, str]]:
-    """The mounts under which an absolute URL path can lie, each with the rest of the path; longest URL first."""
+    """The mounts that can contain an absolute URL path, each with the rest of the path; longest URL first."""
     urls = [path.lstrip("/")]
     if site.base and urls[0].startswith(site.base):
         urls.append(urls[0].removeprefix(site.base))
@@ -103,9 +103,9 @@ def published_paths(mount: Mount, address: Address, names: Sequence[str]) -> Ite
     """The URL paths below a mount under which a document can be published, folded, without numbers and suffix.
 
     Args:
-        mount: The mount; nothing is returned for a document outside of its folder.
+        mount: The mount; the result is empty for a document outside of its folder.
         address: The document.
-        names: Its id, if it has one of its own, its slug and other aliases.
+        names: The document's `id` in the frontmatter, if any, its slug and other aliases.
     """
     if not under(address.path, mount.folder):
         return
@@ -130,7 +130,7 @@ def name_without_number(name: str) -> str:
 
 
 def as_json(site: SiteTree) -> Json:
-    """The form that is stored, and shown by `commonplace status --json`."""
+    """The JSON form, which is stored and shown by `commonplace status --json`."""
     return asdict(site)
 
 
@@ -149,14 +149,14 @@ def _relative_places(site: SiteTree, path: str, source: Address) -> Iterator[str
             yield place.rstrip("/")
     place = joined(source.folder, path)
     for folder, original in site.translated:
-        # A page that is not translated is published in the original.
+        # A page without a translation is published as the original.
         if place is not None and under(place, folder) and under(source.path, folder):
             yield place
             yield _joined(original, place[len(folder) :])
 
 
 def _translations(site: SiteTree, place: str, source: Address) -> Iterator[str]:
-    """The place in the language of the source."""
+    """The translation of a place in the language of the source, if the site has one."""
     for folder, original in site.translated:
         if under(source.path, folder) and under(place, original):
             yield _joined(folder, place[len(original) :])

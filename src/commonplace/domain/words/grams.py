@@ -1,6 +1,7 @@
-"""Runs of characters of scripts that write no blanks between words: they are indexed and searched instead of words.
+"""Grams: short sequences of characters that replace words in scripts without blanks between words.
 
-A run has two characters in scripts of syllables and ideographs, three in those of letters, where two say too little.
+A gram has two characters in scripts of syllables and ideographs, and three in scripts of letters, where two characters
+are not specific enough.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _ANY_RUN = re.compile(
 )
 GRAM_LENGTH = 2
 LETTERS_GRAM_LENGTH = 3
-"""Number of characters of a gram, and of one of Thai, Lao, Burmese, Khmer and Tibetan."""
+"""Number of characters of a gram in Thai, Lao, Burmese, Khmer and Tibetan; `GRAM_LENGTH` is for other scripts."""
 
 
 def grams(text: str) -> list[str]:
-    """The grams of a text to be indexed: of every run, those that begin at each of its characters.
+    """The grams of a text for the index: in every run of such characters, one gram begins at each character.
 
-    The last ones are shorter. So every character begins some gram, and a search for fewer characters than a gram has
-    finds all their occurrences.
+    The last grams of a run are shorter. Thus every character begins a gram, and a search for fewer characters than a
+    gram's length finds all occurrences.
     """
     if not _has_runs(text):
         return []
@@ -39,7 +40,7 @@ def grams(text: str) -> list[str]:
 
 
 def sought_grams(text: str) -> list[str]:
-    """The grams of a query: whole ones; if there are none, the runs, which begin longer grams."""
+    """The grams of a query: the whole grams; if there are none, the runs themselves as prefixes of grams."""
     if not _has_runs(text):
         return []
     runs = list(_RUNS.finditer(text))
@@ -50,7 +51,7 @@ def sought_grams(text: str) -> list[str]:
 
 
 def is_whole(gram: str) -> bool:
-    """Whether a gram is not just the beginning of longer ones."""
+    """Whether a gram has the full length. A shorter one is a prefix of longer grams."""
     run = _RUNS.match(gram)
     return run is None or len(gram) >= _length(run)
 

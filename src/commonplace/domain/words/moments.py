@@ -1,4 +1,4 @@
-"""Moments as people and agents write them: a date, "yesterday", "3 days ago"."""
+"""Parses moments as written by people and agents: a date, "yesterday", "3 days ago"."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _NAMED = {"today": 0, "yesterday": 1, "last week": 7, "a week ago": 7, "week": 7
 
 
 def parse_moment(text: str, now: datetime | None = None, *, end: bool = False) -> datetime | None:
-    """The moment that a text names, in UTC; None if it names none.
+    """The moment that a text names, in UTC; None if the text is not a moment.
 
     Args:
         text: `2026-03-01`, an ISO 8601 time with or without a zone (UTC without one), `today`, `yesterday`,
             `last week`, `7 days`, `3 hours ago`.
-        now: The present; None for the clock.
-        end: Whether a day stands for its end instead of its beginning.
+        now: The current time; None for the clock's.
+        end: Whether a day means its end instead of its beginning.
     """
     now = now or datetime.now(UTC)
     wanted = " ".join(text.strip().lower().split())
@@ -48,7 +48,7 @@ def require_moment(name: str, text: str) -> datetime:
     """The moment that an argument names.
 
     Raises:
-        InvalidInputError: it names none.
+        InvalidInputError: the text is not a moment.
     """
     found = parse_moment(text)
     if found is None:

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 (the letters are meant to be what they are)
+# ruff: noqa: RUF001 (the letters are intended)
 """Script-specific folding: letters with two spellings, and words with joined articles."""
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _ENGLISH = (
     (r"oe(?!s$)", "e", r"(?<![aeo])e(?![ae])", "oe"),
 )
 _GERMAN = tuple((f"{vowel}e", vowel, f"{vowel}(?!e)", f"{vowel}e") for vowel in "aou")
-"""Umlauts, which the index folds to the bare vowel, written as two letters."""
+"""Spelling rules for umlauts written as two letters; the index folds an umlaut to the bare vowel."""
 
 
 def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[SpellingRule, ...]:

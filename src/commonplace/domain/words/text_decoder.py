@@ -1,4 +1,4 @@
-"""The text of a file whose encoding nobody declares: UTF-8, and CP1252 for bytes that are none."""
+"""Decodes a file of unknown encoding: as UTF-8, and invalid bytes as CP1252."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import codecs
 
 _FALLBACK = "commonplace-cp1252"
 _CP1252 = bytes(range(256)).decode("cp1252", "replace")
-"""The character of each byte; made at once, as a process that gives up its rights may not load the codec later."""
+"""The character of each byte. Created at import, because a process that has dropped its rights may not load the codec.
+"""
 
 
 def decoded(raw: bytes) -> str:
     """The text of bytes. Never fails.
 
-    A byte that is not part of valid UTF-8 is the character that it is in CP1252, the encoding of older Windows
-    editors, or U+FFFD where CP1252 has none. A file in which both occur is thus read as well as can be.
+    A byte that is not part of valid UTF-8 is decoded by CP1252, the encoding of older Windows editors, or becomes
+    U+FFFD if CP1252 has no such character. Thus a file with both encodings is read as well as possible.
     """
     return raw.decode("utf-8", _FALLBACK)
 

@@ -1,4 +1,4 @@
-"""Changes single keys of a YAML block: their lines are replaced, every other byte stays.
+"""Changes single keys of a YAML block: replaces their lines; all other bytes are unchanged.
 
 A mapping in block style is changed key by key as well, at any depth.
 """
@@ -38,11 +38,11 @@ class _Keys:
     indent: int
     """Number of blanks before each key."""
     end: int
-    """Where new keys go."""
+    """Offset at which new keys are inserted."""
 
 
 _Piece = tuple[int, int, str]
-"""Start and end of what is replaced, and what takes its place."""
+"""An edit: start and end of the replaced text, and the new text."""
 
 
 def change_keys(text: str, old: Mapping[str, Json], changes: Mapping[str, Json], newline: str) -> str:
@@ -88,7 +88,7 @@ def _entries(text: str, root: YamlNode, end: int) -> list[_Entry]:
 
 
 def _comment_indent(value: YamlNode, indent: int) -> int:
-    """Up to which indent a comment below a value does not belong to it; behind a value on one line, up to any."""
+    """Maximum indent of a comment below a value that is not part of the value; unlimited for a value on one line."""
     on_one_line = value.kind in {"scalar", "alias"} and value.style not in {"|", ">"}
     return sys.maxsize if on_one_line else indent
 
@@ -133,7 +133,7 @@ class _Block:
     def edits(
         self, keys: _Keys, old: Mapping[str, Json], changes: Mapping[str, Json], removed: AbstractSet[str]
     ) -> list[_Piece]:
-        """The edits that set and remove keys of one mapping; new keys go behind the others."""
+        """The edits that set and remove keys of one mapping; new keys are appended."""
         pieces: list[_Piece] = []
         added: list[str] = []
         for key in [*changes, *removed]:
@@ -157,10 +157,10 @@ class _Block:
         return [(entry.start, entry.end, _rewritten(self.text, entry, old, value, self.newline))]
 
     def _is_replaceable(self, entry: _Entry) -> bool:
-        """True.
+        """Return true if an entry can be replaced.
 
         Raises:
-            InvalidInputError: it is not.
+            InvalidInputError: the entry cannot be replaced.
         """
         _require_replaceable(self.text, entry, has_aliases=self.has_aliases)
         return True
@@ -193,7 +193,7 @@ def _styled(text: str, entry: _Entry, old: Json, value: Json, indent: int) -> tu
 
 
 def _items(text: str, entry: _Entry, old: Sequence[Json], value: Sequence[Json]) -> list[str]:
-    """The lines of a block list. Unchanged items keep their lines."""
+    """The lines of a block list. The lines of unchanged items are preserved."""
     items = entry.value.children
     starts = [_line_start(text, item.start) for item in items]
     dashes = {text[start : item.start].rstrip() for start, item in zip(starts, items, strict=True)}

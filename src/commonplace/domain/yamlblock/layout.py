@@ -26,7 +26,7 @@ class YamlNode:
     kind: Literal["scalar", "alias", "list", "mapping"]
     start: int
     end: int
-    """End of the value; for a block, the start of what follows it."""
+    """End of the value; for a block, the start of the next token."""
     text: str = ""
     """The content of a scalar."""
     style: str = ""

@@ -32,7 +32,7 @@ from commonplace.domain.yamlblock.scalars import plain_value
 MAX_YAML_CHARS = 1_048_576
 """Maximum length of a block in characters.
 
-Real frontmatter has up to 100,000: keywords for every function of a library.
+The largest real frontmatter has about 100,000: keywords for every function of a library.
 """
 MAX_DEPTH = 64
 
@@ -45,7 +45,7 @@ class YamlProblem:
     """`bad_yaml` (nothing could be read), `duplicate_key` or `yaml_alias`."""
     message: str
     key: str = ""
-    """The outermost key concerned, or ""."""
+    """The outermost key with the problem; "" for none."""
     line: int = 0
     column: int = 0
 
@@ -64,7 +64,7 @@ class LoadedYaml:
 
 
 def load(text: str) -> LoadedYaml:
-    """Load one YAML document. Never raises. The last of repeated keys counts, and an alias is null."""
+    """Load one YAML document. Never raises. The last of repeated keys counts; an alias becomes null."""
     if len(text) > MAX_YAML_CHARS:
         return _failure(f"it is longer than {MAX_YAML_CHARS:,} characters")
     values = read_plain(text)
@@ -72,7 +72,7 @@ def load(text: str) -> LoadedYaml:
 
 
 def parse(text: str) -> LoadedYaml:
-    """As `load`, but always with the parser and without the limit on length."""
+    """Load one YAML document as `load` does, but always by the parser and without a limit on the length."""
     builder = _Builder()
     try:
         for event in events(text):

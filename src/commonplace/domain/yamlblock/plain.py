@@ -1,6 +1,7 @@
 """Parses the most common frontmatter, lines of `key: value`, without a YAML parser.
 
-Nine of ten real blocks have this form, and cost a quarter this way. Everything else is left to the parser.
+Nine of ten real blocks have this form, and take a quarter of the time this way. All other blocks are left to the
+parser.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _QUOTED = r"[ !#-\[\]-~\u00a1-\u1fff\u3000-\ud7ff]*+"
 
 
 def read_plain(text: str) -> dict[str, Json] | None:
-    """The values of a block of `key: value` lines with a text, number, word or list of quoted texts; else None."""
+    """The values of a block of `key: value` lines with texts, numbers, words or lists of quoted texts; else None."""
     values: dict[str, Json] = {}
     understood = _line().fullmatch
     for line in text.split("\n"):

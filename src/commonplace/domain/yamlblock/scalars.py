@@ -1,7 +1,7 @@
 """YAML scalars: their values, and a spelling that every YAML reader parses alike.
 
 YAML 1.1 and 1.2 disagree about many plain scalars (`no`, `010`, `12:30`, `0o7`, `1e3`, `1_000`). Only scalars that both
-read alike become null, booleans and numbers. All others, dates included, stay strings.
+versions parse alike become null, booleans and numbers. All others, including dates, remain strings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_PRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def plain_value(text: str) -> Json:
-    """The value of an unquoted scalar: null, a boolean, a finite number of at most 64 bits, or else the text."""
+    """The value of an unquoted scalar: null, a boolean, a finite number of at most 64 bits, otherwise the text."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":
@@ -78,7 +78,7 @@ def is_plain(text: str, *, flow: bool = False) -> bool:
 
 
 def _float_text(value: float) -> str:
-    """With a decimal point, which YAML 1.1 requires before an exponent."""
+    """A float as text with a decimal point, which YAML 1.1 requires before an exponent."""
     mantissa, e, exponent = repr(value).partition("e")
     return f"{mantissa}.0e{exponent}" if e and "." not in mantissa else mantissa + e + exponent
 

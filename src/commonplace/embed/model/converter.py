@@ -1,7 +1,7 @@
-"""Converts a BERT encoder to an ONNX graph in integers: four times smaller and faster than with float weights.
+"""Converts a BERT encoder to an ONNX graph of integers, which is four times smaller and faster than float weights.
 
 Matrices are 8-bit integers with a scale per column; activations are quantized dynamically. Only 7 of the 8 bits of a
-weight are used: processors without special instructions add pairs of products in 16 bits, which would overflow.
+weight are used, because processors without special instructions add pairs of products in 16 bits, which would overflow.
 
 Inputs are `input_ids` and `attention_mask`, int64 of shape (texts, tokens). The output `embedding` is the mean over
 each text's tokens, normalized to length 1, float32 of shape (texts, dimension).
@@ -91,12 +91,12 @@ class _Graph:
         return self._normed(self._linear(inner, f"{prefix}output.dense"), state, f"{prefix}output")
 
     def pooled(self, state: str) -> None:
-        """The mean over a text's own tokens, normalized to length 1."""
+        """The mean over a text's own tokens, without padding, normalized to length 1."""
         axis = self._constant(np.array([2], np.int64))
         mask = self._node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
         own = self._node("Mul", [state, self._node("Unsqueeze", [mask, axis])])
         total = self._node("ReduceSum", [own, self._constant(np.array([1], np.int64))], keepdims=0)
-        # The sum is enough, because normalization removes the mean's divisor.
+        # The sum replaces the mean, because normalization removes the divisor.
         self._nodes.append(helper.make_node("LpNormalization", [total], ["embedding"], axis=-1, p=2))
 
     def serialized(self) -> bytes:
@@ -163,12 +163,12 @@ class _Graph:
 
 
 def _by_column(matrix: Floats) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix as integers, with a scale per column."""
+    """A matrix as 8-bit integers, with a scale per column."""
     scale = np.maximum(np.abs(matrix).max(axis=0), 1e-9) / MAX_QUANTISED
     return np.rint(matrix / scale).astype(np.int8), scale.astype(np.float32)
 
 
 def _by_row(table: Floats) -> tuple[np.ndarray, np.ndarray]:
-    """Rows as 8-bit integers, with a scale per row, as a column."""
+    """A table as 8-bit integers, with a scale per row in a column vector."""
     scales = np.maximum(np.abs(table).max(axis=1, keepdims=True), 1e-9) / 127
     return np.rint(table / scales).astype(np.int8), scales.astype(np.float32)

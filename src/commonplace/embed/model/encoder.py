@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 MAX_ENCODED_CHARS = 8000
-"""Maximum number of characters passed to the tokenizer; the model does not read the tokens of more."""
+"""Maximum number of characters passed to the tokenizer; later tokens exceed the model's limit."""
 INSTALL = "Run: commonplace model install"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 """Inputs of sentence models; many do not have the last."""
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
-"""What tokenizers replace text with that their model does not know."""
+"""Tokens with which tokenizers replace text that the model does not know."""
 RANK_OF_TOKENS = 3
 """Rank of an output with a vector per token instead of per text."""
 
@@ -40,7 +40,7 @@ class _Options(Protocol):
 
 
 class _Session(Protocol):
-    """The used part of the library, which has no types."""
+    """The used part of the library's class, which has no type annotations."""
 
     def get_inputs(self) -> Sequence[_Input]: ...
     def run(self, output_names: None, input_feed: Mapping[str, npt.NDArray[np.int64]]) -> Sequence[Vectors]: ...
@@ -75,7 +75,7 @@ class OnnxEncoder:
             )
 
     def understood(self, text: str) -> float:
-        """The share of a text's tokens that the model knows."""
+        """Share of a text's tokens that the model knows, 0 to 1."""
         tokens = self._tokenizer.encode(text[:MAX_ENCODED_CHARS], add_special_tokens=False).ids
         return sum(token not in self._unknown for token in tokens) / len(tokens) if tokens else 1.0
 
@@ -83,8 +83,8 @@ class OnnxEncoder:
         """Vectors of length 1."""
         prompt = self._prompts[0 if question else 1]
         encoded = self._tokenizer.encode_batch([prompt + text[:MAX_ENCODED_CHARS] for text in texts])
-        # Run one by one: as fast as together, without padding, and no text's vector depends on the others through a
-        # common quantization scale.
+        # Texts are run one by one. This is as fast as a batch, needs no padding, and a text's vector does not depend on
+        # the other texts through a common quantization scale.
         return normalized(np.stack([self._run(one.ids) for one in encoded]))
 
     def _run(self, tokens: Sequence[int]) -> Vectors:

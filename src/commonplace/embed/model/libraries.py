@@ -1,4 +1,4 @@
-"""The libraries of the extra `meaning`: which of them are not installed, and the command that installs them."""
+"""Finds missing libraries of the extra `meaning`, and the command that installs them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from commonplace.domain.errors import ConfigError
 
 EXTRA = "meaning"
 ENDPOINT_LIBRARIES = ("faiss", "numpy")
-"""Modules that search by meaning imports if a server computes the vectors."""
+"""Modules needed by semantic search if a server computes the vectors."""
 SEARCH_LIBRARIES = ("faiss", "numpy", "onnxruntime", "tokenizers")
-"""Modules that search by meaning imports if the model runs in this process."""
+"""Modules needed by semantic search if the model runs in this process."""
 CONVERTER_LIBRARIES = ("numpy", "onnx")
-"""Modules that the conversion of the published weights imports."""
+"""Modules needed for the conversion of the published weights."""
 
 
 def missing_libraries(modules: Sequence[str]) -> list[str]:
@@ -29,7 +29,7 @@ def require_libraries(modules: Sequence[str]) -> None:
     """Check that all of `modules` are installed.
 
     Raises:
-        ConfigError: kind "model": some are not; the hint is the command that installs them.
+        ConfigError: kind "model": a module is missing; the hint is the command that installs it.
     """
     if missing := missing_libraries(modules):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Model folders: where models are searched, and their metadata.
+"""Model folders: finding installed models, and their metadata.
 
 A folder contains `model.onnx` (or `onnx/model.onnx` or `model_quantized.onnx`, as models are published),
 `tokenizer.json`, and, if created by `commonplace model install`, `model.json` with the digests of both.
@@ -38,7 +38,7 @@ class ModelFolder:
     graph: Path
     tokenizer: Path
     tokens: int = MAX_TOKENS
-    """Longer texts are truncated."""
+    """Maximum number of tokens of a text; longer texts are truncated."""
     prompts: tuple[str, str] = ("", "")
     """Prompts before a query, and before a text."""
     digests: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -60,7 +60,7 @@ class ModelFolder:
 
 
 def find_model(models: Path) -> ModelFolder | None:
-    """The installed model: the package's, else the one in `models`; None without either."""
+    """The installed model: that of the package, otherwise the one in `models`; None if there is neither."""
     found = find_spec(PACKAGE)
     packaged = [Path(place) / "model" for place in (found.submodule_search_locations or ())] if found else []
     for folder in (*packaged, models / MODEL):

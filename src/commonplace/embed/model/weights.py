@@ -13,7 +13,7 @@ import numpy.typing as npt
 from commonplace.domain.errors import StorageError
 
 MAX_HEADER = 100_000_000
-"""Maximum header size in bytes by the format."""
+"""Maximum size of the header in bytes, as defined by the format."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -25,7 +25,7 @@ class _Tensor(TypedDict):
 
 
 def read_weights(path: Path) -> Mapping[str, Floats]:
-    """The 32-bit float tensors by name, each in its shape.
+    """The 32-bit float tensors by name, as arrays of their shapes.
 
     Raises:
         StorageError: kind "model": the file is unreadable or damaged.

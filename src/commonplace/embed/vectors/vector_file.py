@@ -24,11 +24,11 @@ from commonplace.domain.semantic.chunks import chunked_revision, current_revisio
 log = logging.getLogger(__name__)
 
 VERSION = 1
-"""Incremented with every change of the tables or of the vectors' format. Chunks have a version of their own."""
+"""Version of the tables and of the vectors' format; incremented with every change. Chunks have another version."""
 MIN_UNUSED = 1000
-"""Number of vectors of unused texts that are always kept, because the texts may only have moved."""
+"""Number of vectors of unused texts that are always retained, because the texts may only have moved."""
 UNUSED_SECONDS = 30 * 86_400
-"""Seconds after their last use for which vectors of another model are kept, in case it is used again."""
+"""Retention of another model's vectors in seconds after their last use."""
 BUSY_SECONDS = 10.0
 """Timeout in seconds for another process's write."""
 
@@ -42,9 +42,9 @@ CREATE INDEX pages_by_seq ON pages (seq);
 """
 
 DocumentRow = tuple[str, str, bytes]
-"""Path, revision, chunks."""
+"""A row of `pages`: path, revision, packed chunks."""
 DocumentVectors = tuple[str, str, Sequence[tuple[int, bytes]]]
-"""Path, revision, and section and key of each chunk."""
+"""A document to write: path, revision, and section and text key of each chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class EmbeddedDocument:
 
     path: str
     revision: str
-    """With the version of the chunks; "" for a deleted document."""
+    """Revision of the document with the version of the chunks; "" for a deleted document."""
     packed: bytes
-    """For each chunk, the ordinal of its section and its id, four bytes each, little-endian."""
+    """Section ordinal and id of each chunk, as little-endian integers of four bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,12 @@ class VectorChanges:
     """The changes since a sequence number."""
 
     birth: int
-    """Differs from before if the file was recreated; then the result contains all pages and chunks."""
+    """Random number of the file. It changes if the file is recreated; then all pages and chunks are returned."""
     seq: int
     """The new sequence number."""
     pages: Sequence[EmbeddedDocument]
     chunks: Sequence[tuple[int, bytes]]
-    """Id and vector, by id."""
+    """Id and vector of each chunk, by id."""
 
 
 class VectorFile:
@@ -133,9 +133,9 @@ class VectorFile:
         """Write one batch.
 
         Args:
-            form: Format of the vectors, the same as before if there are any; None without vectors.
-            vectors: Vectors by the texts' keys.
-            pages: Documents all of whose vectors are in this or an earlier batch; deleted ones have none.
+            form: Format of the vectors; must equal the stored format, if any. None if `vectors` is empty.
+            vectors: Vectors by text key.
+            pages: Documents whose vectors are all in this or an earlier batch; deleted documents have no vectors.
         """
         given = list(pages)
         with self._writing() as connection:
@@ -157,9 +157,9 @@ class VectorFile:
         """The changes since a sequence number.
 
         Args:
-            birth: The last result's; 0 for everything.
-            seq: The last result's sequence number.
-            chunk: The highest known id of a chunk.
+            birth: `birth` of the last result; 0 to read everything.
+            seq: `seq` of the last result.
+            chunk: Highest chunk id that the caller has.
         """
         with self._using() as connection:
             connection.execute("BEGIN")
@@ -177,7 +177,7 @@ class VectorFile:
         return VectorChanges(born, now, pages, cast("list[tuple[int, bytes]]", fresh))
 
     def remove_unused(self) -> None:
-        """Remove the vectors of other models that were not used for long; mark these as in use."""
+        """Remove other models' vectors that were unused for `UNUSED_SECONDS`; record the use of this file."""
         with suppress(OSError):
             os.utime(self._path)
         for other in self._path.parent.glob("vectors-*.sqlite3"):
@@ -239,13 +239,13 @@ class VectorFile:
 
 
 def _tidy(connection: sqlite3.Connection, loose: int) -> None:
-    """Delete the vectors of unused texts if they are a large part of all.
+    """Delete the vectors of unused texts if they are a large part of all vectors.
 
     Finding them requires reading all documents, so their number is estimated first.
 
     Args:
-        connection: Inside a transaction.
-        loose: Number of texts just removed from some document; other documents may contain them.
+        connection: The connection, inside a transaction.
+        loose: Number of texts just removed from documents; other documents may still contain them.
     """
     said = connection.execute("SELECT value FROM meta WHERE key = 'loose'").fetchone()
     loose += int(said[0]) if said else 0
@@ -261,7 +261,7 @@ def _tidy(connection: sqlite3.Connection, loose: int) -> None:
 
 
 def _few(every: int) -> int:
-    """Maximum number of vectors of unused texts."""
+    """Maximum number of vectors of unused texts, for this number of all vectors."""
     return max(MIN_UNUSED, every // 4)
 
 

@@ -1,4 +1,4 @@
-"""Compares a query with every vector, exactly, with faiss (docs/decisions/vectors.md has the measurements)."""
+"""Exact comparison of a query with every vector by faiss; docs/decisions/vectors.md has the measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 BLOCK = 2048
-"""Number of vectors that are converted to floats together, which fit into a processor's cache."""
+"""Number of vectors that are converted to floats together; they fit into a processor's cache."""
 
 Codes = npt.NDArray[np.int8]
 Rows = npt.NDArray[np.int64]
@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class _Faiss(Protocol):
-    """The used part of the library, whose own types are not specific."""
+    """The used part of the library, whose own type annotations are not specific."""
 
     ntotal: int
 
@@ -33,7 +33,7 @@ class VectorScan:
     """All vectors of a collection, by row; append-only. The codes of faiss are the integers themselves.
 
     Args:
-        dimension: Numbers of a vector.
+        dimension: Number of components of a vector.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -50,20 +50,20 @@ class VectorScan:
             self._index.add(codes[start : start + BLOCK].astype(np.float32))
 
     def best(self, question: Vectors, count: int, among: Mask | None) -> tuple[Rows, Vectors]:
-        """Rows and products of the greatest products, greatest first.
+        """The rows with the greatest products, greatest first, and the products.
 
         Args:
-            question: Float32 of shape (dimension,).
+            question: Float32 array of shape (dimension,).
             count: Maximum number of rows.
             among: The rows to consider; None for all.
         """
         count = min(count, self._index.ntotal if among is None else int(among.sum()))
         if count <= 0:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        # Referenced until the end of the search, because the library only keeps addresses.
+        # `bits` must be referenced until the end of the search, because the library stores only its address.
         bits = None if among is None else np.packbits(among, bitorder="little")
         parameters = None if bits is None else _only(bits)
-        # With integer codes faiss also rounds the query, so the products of its results are computed again.
+        # faiss rounds the query, too, if codes are integers. Therefore the products of the results are computed again.
         whole = np.rint(question * (127 / (np.abs(question).max() or 1))).astype(np.float32)
         _, found = self._index.search(whole[None], count, params=parameters)
         rows = found[0][found[0] >= 0]

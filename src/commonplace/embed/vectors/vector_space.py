@@ -1,4 +1,4 @@
-"""The vectors of a collection in memory, synchronized with their file, and queries on them."""
+"""In-memory vectors of a collection, synchronized with their file, and queries on them."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
 
 CHUNKS_EACH = 6
-"""Number of chunks per requested document that are fetched, because similar documents have several similar chunks."""
+"""Number of chunks fetched per requested document, because a similar document has several similar chunks."""
 MAX_REFRESH_SHARE = 0.1
-"""Maximum fraction of time that a process spends on reading changes of the file."""
+"""Maximum fraction of time that a process spends reading changes of the file."""
 MAX_REFRESH_PAUSE = 1.0
-"""Maximum delay in seconds until other processes' changes are seen."""
+"""Maximum delay in seconds until changes of other processes are read."""
 MAX_DEAD_SHARE = 0.25
 """Fraction of unused rows above which all rows are read again."""
 MIN_DEAD_ROWS = 1000
-"""Minimum number of unused rows for that."""
+"""Minimum number of unused rows for all rows to be read again."""
 MAX_CODE = 127
 MAX_SAMPLED_DOCUMENTS = 128
-"""Number of documents whose similarity to a query is compared with that of the best ones."""
+"""Maximum number of documents in the sample that determines the similarity of an ordinary document."""
 SAMPLED_EACH = 8
-"""Maximum number of chunks of each of them."""
+"""Maximum number of chunks of each sampled document."""
 
 Numbers = npt.NDArray[np.int64]
 
 
 def quantized(vectors: Vectors, scale: float) -> list[bytes]:
-    """Quantized vectors: 8-bit integers, of which 127 represents `scale`."""
+    """The vectors as 8-bit integers, where 127 represents `scale`."""
     integers = np.clip(np.rint(vectors * (MAX_CODE / scale)), -MAX_CODE, MAX_CODE).astype(np.int8)
     return [one.tobytes() for one in integers]
 
@@ -53,9 +53,9 @@ class _Layout:
 
     paths: Sequence[str]
     places: Mapping[str, int]
-    """Position of a path."""
+    """Position of each document, by path."""
     starts: Numbers
-    """First entry of each document, and the end of the last one's."""
+    """First entry of each document, followed by the end of the last document's entries."""
     rows: Numbers
     """Row of each entry."""
     ordinals: Numbers
@@ -92,7 +92,7 @@ class VectorSpace:
         """Read the changes in the file, unless that was done very recently.
 
         Args:
-            at_once: Read in any case, because this process has just written.
+            at_once: Whether to read in any case, because this process has just written.
 
         Raises:
             sqlite3.DatabaseError: the file is damaged.
@@ -107,7 +107,7 @@ class VectorSpace:
         """A query on the current vectors.
 
         Args:
-            question: Float32 of shape (dimension,), of length 1.
+            question: Float32 array of shape (dimension,) and length 1.
             within: The documents to consider; None for all.
         """
         with self._lock:
@@ -138,7 +138,7 @@ class VectorSpace:
         return True
 
     def _drop_dead(self) -> None:
-        """Read again without the rows that no document uses."""
+        """Read the vectors again, without the rows that no document uses."""
         self._forget()
         news = self._file.since(0, 0, 0)
         self._pages = {page.path: page for page in news.pages if page.revision}
@@ -170,7 +170,7 @@ class VectorQuery:
     Args:
         layout: Layout of the space.
         scan: Scan of the space; None if it is empty.
-        question: Scaled so that its product with a row is the cosine.
+        question: The query's vector, scaled so that its product with a row is the cosine.
         within: The documents to consider; None for all.
     """
 
@@ -183,7 +183,7 @@ class VectorQuery:
         self._within = within
 
     def background(self) -> Background:
-        """The similarity of an ordinary document, from a sample of all documents, spread evenly over them."""
+        """Similarity of an ordinary document, from an evenly spread sample of all documents."""
         layout = self._layout
         if self._scan is None or not layout.paths:
             return Background()
@@ -292,10 +292,10 @@ def _entries(pages: Mapping[str, EmbeddedDocument]) -> Numbers:
 
 
 def _laid_out(pages: Mapping[str, EmbeddedDocument], ids: Numbers, before: _Layout | None = None) -> _Layout:
-    """The layout of these pages, where the rows are the chunks with these ascending ids. Other chunks are omitted.
+    """The layout of these pages. The rows are the chunks with these ascending ids; other chunks are omitted.
 
-    Only arrays of numbers are created per chunk, because this runs after every change. The paths of `before` are reused
-    if they are the same.
+    It runs after every change, so it creates arrays of numbers instead of objects per chunk. The paths of `before` are
+    reused if they are equal.
     """
     same = before if before and len(before.paths) == len(pages) and all(map(eq, before.paths, pages)) else None
     paths = same.paths if same else list(pages)

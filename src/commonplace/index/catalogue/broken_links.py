@@ -26,7 +26,7 @@ class BrokenLinks:
     """Links that resolve to no document. Each is broken unless one of its candidate paths is a file."""
 
     links: Sequence[tuple[ResolvedLink, frozenset[str]]]
-    """By source, then order; each with the paths of other files that it can mean."""
+    """Unresolved links by source, then order; each with the candidate paths of its target among other files."""
     candidate_paths: frozenset[str]
     """All candidate paths."""
 
@@ -56,14 +56,14 @@ class LinkDecisionCache:
     def places(
         self, one: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[], frozenset[str] | None]
     ) -> frozenset[str] | None:
-        """The paths of other files that a link can mean; None if it resolves to a document.
+        """The candidate paths of a link among other files; None if the link resolves to a document.
 
         Args:
             one: The link.
             sites: The docs trees.
             decide: Computes the result if it is not cached.
         """
-        # Everything that `resolve` depends on. A link without a target is never broken.
+        # The key contains everything that `resolve` depends on. A link without a target is never broken.
         means = (
             one.link.collection,
             one.link.target,
@@ -77,7 +77,7 @@ class LinkDecisionCache:
 
 _Means = tuple[str, str, str, bool]
 _Stored = tuple[str, str, int]
-"""The path of a link's source, and the link and its side as stored in the catalogue."""
+"""A stored link: path of its source, stored text, and side."""
 
 
 def find_broken_links(
@@ -124,7 +124,7 @@ def _unresolved(connection: sqlite3.Connection, side: PageSide) -> list[_Stored]
 
 
 class _Documents:
-    """A lookup as if there were no other files; records the paths of other files that were looked up."""
+    """A lookup that finds only documents, and records the paths of other files that were looked up."""
 
     def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, *, many: bool) -> None:
         self._paths = {path for (path,) in connection.execute("SELECT path FROM files")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 BUSY_SECONDS = 0.02
-"""Timeout in seconds for another process's lock; completion shows nothing rather than wait."""
+"""Timeout in seconds for another process's lock, after which completion shows nothing."""
 MAX_CODE_POINT = "\U0010ffff"
 
 _NAMES = {
@@ -31,7 +31,7 @@ def _rows(database: str, statement: str, begin: str) -> list[tuple[str, str]]:
         return []
     try:
         return [(name, str(about)) for name, about in connection.execute(statement, (begin, begin + MAX_CODE_POINT))]
-    except (sqlite3.Error, UnicodeEncodeError):  # a shell passes bytes that are no text as lone surrogates
+    except (sqlite3.Error, UnicodeEncodeError):  # a shell passes invalid UTF-8 as lone surrogates
         return []
     finally:
         connection.close()

@@ -20,9 +20,9 @@ from commonplace.index.stored.index_version import SCHEMA_VERSION
 BUSY_SECONDS = 30.0
 """Timeout in seconds for another process's write."""
 WRITER_WAIT_SECONDS = 1.0
-"""Seconds of waiting after which this process reopens its connections, because one of them may hold the lock.
+"""Seconds of waiting for a lock after which this process reopens its connections.
 
-If SQLite's unlock fails, this process's other connections see the lock as held, and no error is reported.
+If SQLite's unlock fails without an error, one of this process's own connections still holds the lock.
 """
 
 SITES = "sites"
@@ -32,12 +32,12 @@ LANGUAGE_FOLDERS = "language_folders"
 
 CACHE_KIB = 2_000
 BATCH_CACHE_KIB = 16_000
-"""Size of a connection's page cache, normally and during a batch.
+"""Size of a connection's page cache in KiB during a batch; otherwise it is `CACHE_KIB`.
 
-The operating system caches the file for all connections; private caches fill up over hours.
+The normal size is small, because the operating system caches the file for all connections.
 """
 MAX_IDLE_CONNECTIONS = 4
-"""Maximum number of idle connections; more are seldom used at the same time."""
+"""Maximum number of idle connections."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -81,8 +81,7 @@ CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
 """
 
 _LATE_INDEXES = {
-    # Indexes for the most common sort orders: the cost of a first page then depends on its size, not on the
-    # collection's.
+    # Indexes for the most common sort orders, so that the cost of a first page does not grow with the collection.
     "files_by_title": "files (title_folded, path)",
     "files_by_type": "files (type_folded, path)",
     "files_by_date": "files (date DESC, path)",
@@ -138,7 +137,7 @@ class Catalogue:
         """A write transaction, committed at the end of the `with` block and rolled back on an exception.
 
         Args:
-            batch: Use the larger page cache, for many writes.
+            batch: Whether to use the larger page cache, for many writes.
         """
         with self._writing:
             connection = self._begin_write()
@@ -153,7 +152,7 @@ class Catalogue:
     def close(self) -> None:
         """Close every connection.
 
-        A connection that another thread uses, which would crash, is closed when it is returned.
+        Closing a connection in use would crash its thread, so it is closed when it is returned.
         """
         self._closed = True
         self._discard_idle()
@@ -197,7 +196,7 @@ class Catalogue:
 
     def _release(self, connection: sqlite3.Connection, *, batch: bool = False) -> None:
         sound = False
-        with suppress(sqlite3.Error):  # the connection is closed then, which rolls back
+        with suppress(sqlite3.Error):  # after an error the connection is closed, which rolls back
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             if batch:
@@ -229,13 +228,13 @@ def create_catalogue(path: Path) -> None:
 
 
 def drop_late_indexes(connection: sqlite3.Connection) -> None:
-    """Drop these indexes before very many inserts: updating them row by row costs more than creating them again."""
+    """Drop some indexes before very many inserts: updating them row by row costs more than creating them again."""
     for name in _LATE_INDEXES:
         connection.execute(sql("DROP INDEX IF EXISTS", name))
 
 
 def make_late_indexes(connection: sqlite3.Connection) -> None:
-    """Create the missing ones of these indexes."""
+    """Create the indexes that `drop_late_indexes` has dropped."""
     for name, on in _LATE_INDEXES.items():
         connection.execute(sql("CREATE INDEX IF NOT EXISTS", name, "ON", on))
 

@@ -25,32 +25,33 @@ RECORD_COLUMNS = (
     " EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id), d.record"
 )
 RECORD_TABLES = "files f JOIN details d ON d.id = f.id"
-"""Columns and tables that `record_from` reads, in order."""
+"""Tables of the columns that `record_from` reads, which are `RECORD_COLUMNS` in order."""
 
 GIVEN_CREATED = 1
 GIVEN_UPDATED = 2
-"""Bits of `files.given`: the frontmatter gives the date, so history does not replace it."""
+"""Bit of `files.given`: the frontmatter gives the updated date, so history does not replace it."""
 
 DATE_NEW, DATE_KNOWN, DATE_EDITED, DATE_UNCOMMITTED = range(4)
 """Values of `files.dated`. DATE_NEW and DATE_EDITED are waiting for the history to be read.
 
 DATE_NEW: the times are the file's. DATE_KNOWN: the times are the history's. DATE_EDITED: the document has changed, so
-it may be newer than its last commit. DATE_UNCOMMITTED: it is newer.
+it may be newer than its last commit. DATE_UNCOMMITTED: the document is newer than its last commit.
 """
 
 MAX_TITLED = 100
-"""Maximum number of documents of one name that come first in a search for it; a name of more says little."""
+"""Maximum number of documents with one name that rank first in a search for it; a more common name gets no preference.
+"""
 
 _COLUMN_FIELDS = frozenset(
     {"id", "title", "type", "aliases", "date", "created", "updated", "words", "size", "revision"}
 )
 DETAIL_FIELDS = tuple([name for name in STORED_FIELDS if name not in _COLUMN_FIELDS])
-"""Fields of a record without a column of their own: `details.record` has them."""
+"""Fields of a record that have no column, and are in `details.record`."""
 
 RecordRow = tuple[int, str, int, str, str, str, str, str, str, str, str, int, int, str]
 
 encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
-"""Compact JSON. One shared encoder, because creating one costs more than encoding a small value."""
+"""Encodes compact JSON. The encoder is shared, because creating it costs more than encoding a small value."""
 
 
 @lru_cache(maxsize=65_536)
@@ -64,7 +65,7 @@ def document_key(path: str) -> int:
 
 
 class DocumentColumns(NamedTuple):
-    """What the catalogue stores of a document, as far as its bytes determine it; plain values only."""
+    """The columns of a document that its bytes determine; plain values only."""
 
     path: str
     revision: Revision
@@ -77,18 +78,18 @@ class DocumentColumns(NamedTuple):
     date: str
     day: int
     created: str
-    """The time that the frontmatter gives, or ""."""
+    """Created time in the frontmatter; "" if there is none."""
     updated: str
-    """The time that the frontmatter gives, or ""."""
+    """Updated time in the frontmatter; "" if there is none."""
     words: int
     sections: int
     links: int
     findings: int
     record: str
-    """What a record shows beyond these columns, as JSON."""
+    """The other fields of the record (`DETAIL_FIELDS`) as JSON."""
     outline: str
     tags: tuple[tuple[str, str], ...]
-    """Each tag, folded and as written."""
+    """Tags, each folded and as written."""
 
     @property
     def names(self) -> NamedDocument:
@@ -124,13 +125,13 @@ def columns_of(document: Document, record: Record) -> DocumentColumns:
 class DocumentRows:
     """Inserts documents into `files`, `details` and `tags`, all at once in the order of these tables.
 
-    Old rows of a document remain until `finish`, because links of other documents are resolved meanwhile and must find
-    a document that is only changed.
+    Old rows of a document remain until `finish`, because links that are resolved meanwhile must find a changed
+    document.
 
     Args:
         connection: The catalogue, inside a write transaction.
-        commit_time: Returns the time of the store's current commit in ISO 8601: the date of a document whose file has
-            no time of its own, until its history is read.
+        commit_time: Returns the time of the store's current commit in ISO 8601. Until its history is read, a document
+            whose file has no time gets this date.
     """
 
     def __init__(self, connection: sqlite3.Connection, commit_time: Callable[[], str]) -> None:
@@ -145,9 +146,9 @@ class DocumentRows:
         """Add a document; it is written by `finish`.
 
         Args:
-            columns: What its bytes determine.
+            columns: The document's columns.
             stat: Metadata of its file.
-            known: Its old record; None if it is new.
+            known: Its old record; None if the document is new.
         """
         key = document_key(columns.path)
         if known:
@@ -160,7 +161,7 @@ class DocumentRows:
     def finish(self) -> None:
         """Write the added documents; called once."""
         remove_rows(self._connection, self._replaced)
-        # Paths come in order, so that their index grows at its end; the larger rows are sorted by key.
+        # Paths arrive in order, so their index grows at its end. The larger rows are sorted by key.
         self._connection.executemany(_INSERT_FILE, self._files)
         self._connection.executemany("INSERT INTO details VALUES (?, ?, ?)", sorted(self._details))
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
@@ -197,7 +198,7 @@ def remove_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
 
 
 def set_stat(connection: sqlite3.Connection, address: Address, stat: FileStat) -> None:
-    """Store the new times of a file with unchanged bytes; an uncommitted document is dated by them."""
+    """Store the new times of a file with unchanged bytes. They become the dates of an uncommitted document."""
     connection.execute(
         "UPDATE files SET dated = CASE WHEN mtime_ns <> ?2 AND dated % 2 = 1 THEN ?6 ELSE dated END,"
         " size = ?1, mtime_ns = ?2, ctime_ns = ?3, inode = ?4 WHERE path = ?5",
@@ -270,7 +271,7 @@ def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[in
 
 
 def titled_keys(connection: sqlite3.Connection, title: str) -> list[int]:
-    """The documents with this title or alias; none if it is a name of more than `MAX_TITLED`."""
+    """Numbers of the documents with this title or alias; empty if there are more than `MAX_TITLED`."""
     key = link_key(title)
     rows = connection.execute(
         "SELECT n.file, f.title, f.aliases FROM names n CROSS JOIN files f ON f.id = n.file WHERE n.key = ? LIMIT ?",

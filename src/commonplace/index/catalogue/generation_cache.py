@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 from commonplace.index.catalogue.database import read_number
 
 MAX_ENTRIES = 256
-"""Maximum number of cached results; queries with many different values would fill the memory."""
+"""Maximum number of cached results, which limits memory if queries have many different values."""
 
 Cached = TypeVar("Cached")
 
@@ -18,7 +18,7 @@ Cached = TypeVar("Cached")
 class GenerationCache:
     """Results of one open catalogue, valid while a number in it stays the same.
 
-    Several processes write to a catalogue, so the number is read from it, in the transaction of the query.
+    Several processes write to a catalogue, so the number is read from the catalogue in the transaction of the query.
 
     Args:
         number: Key in `meta` of the number that grows with every change that affects the results.
@@ -31,7 +31,7 @@ class GenerationCache:
         self._answers: dict[Hashable, object] = {}
 
     def get(self, connection: sqlite3.Connection, key: Hashable, work: Callable[[], Cached]) -> Cached:
-        """The cached result, computed if it is the first query at this generation.
+        """The cached result; computed by the first query at this generation.
 
         Args:
             connection: The catalogue, inside a transaction.
@@ -46,7 +46,7 @@ class GenerationCache:
                 return cast("Cached", self._answers[key])
         answer = work()
         with self._lock:
-            # A transaction that began before the last change must not set results for later ones.
+            # A transaction that began before the last change must not cache results for the new generation.
             if now == self._at:
                 while len(self._answers) >= MAX_ENTRIES:
                     del self._answers[next(iter(self._answers))]

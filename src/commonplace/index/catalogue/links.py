@@ -1,7 +1,7 @@
 """Links: stored with their documents, and resolved when their possible targets change.
 
 A link is stored with the lookup key of its target. Adding, removing or renaming a document marks its keys as unsettled,
-and links with these keys are resolved again; all others stay.
+and links with these keys are resolved again; all other links are unchanged.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from commonplace.index.catalogue.other_files import OtherFiles, is_file
 from commonplace.index.stored.link_rows import LinkColumns, LinkSides, LinkTarget, link_from
 
 ALL_LINKS = "*"
-"""The key for all unresolved links: after a first sync it costs less than all keys one by one.
+"""The key that marks all unresolved links; after a first sync this costs less than marking all keys one by one.
 
-Only a target with that very name has this key; it is then resolved with the others.
+A target named `*` has the same key, and is then resolved together with the others.
 """
 NAMED = "named"
 """Key in `meta` of the number that grows whenever names of documents change."""
 LINKS_AT_ONCE = 20_000
 """Maximum number of links that are resolved together."""
 LINK_THRESHOLD = 1000
-"""Number of links, or of paths, from which all are read at once: who comes later marks its links as unsettled."""
+"""Number of links or paths above which all are read into memory at once."""
 
 
 class CatalogueLookup:
@@ -60,7 +60,8 @@ class CatalogueLookup:
         connection: The catalogue, inside a transaction.
         store: The files.
         others: The files that are not documents; None to ignore links to them.
-        paths: All documents, during a first sync that has indexed only some of them. Names are then not looked up yet.
+        paths: Paths of all documents during a first sync, before all are indexed; names are not looked up then. None
+            otherwise.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class CatalogueLookup:
     def at(self, path: str) -> Address | None:
         """The document or other file at this path; None if there is none."""
         if is_document_path(path):
-            # The path is only compared with validated paths.
+            # The path needs no validation, because it equals a validated path.
             return Address(path) if self._has_document(path) else None
         if path not in self._files:
             self._files[path] = self._find_file(path)
@@ -102,16 +103,16 @@ class CatalogueLookup:
         return self._names.get(key, [])
 
     def files(self, key: str) -> Sequence[Address]:
-        """Other files with this key; none during a first sync, because a document may still take precedence."""
+        """Other files with this key; empty during a first sync, because a document may still take precedence."""
         return self._others.named(key) if self._others and self._paths is None else ()
 
     def read_all_names(self) -> None:
-        """Answer `named` from memory from now on."""
+        """Read the names of all documents into memory, for later calls of `named`."""
         self._names = self._read_names("", ())
         self._all_names = True
 
     def read_names(self, keys: Collection[str]) -> None:
-        """Answer `named` for these keys from memory, and forget others."""
+        """Read the names with these keys into memory, for later calls of `named`; replaces those of earlier calls."""
         found = self._read_names("WHERE n.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
         self._names = {key: found.get(key, []) for key in keys}
 
@@ -125,7 +126,7 @@ class CatalogueLookup:
 
     def _find_file(self, path: str) -> Address | None:
         if path not in self._listings.get(path.rpartition("/")[0], (path,)):
-            return None  # not in its listed folder; this test is cheaper than validating the path
+            return None  # its folder's listing lacks it; this test is cheaper than validating the path
         try:
             address = parse_address(path)
         except InvalidInputError:
@@ -133,7 +134,7 @@ class CatalogueLookup:
         return address if self._may_hold(address) and is_file(self._store, address) else None
 
     def _may_hold(self, address: Address) -> bool:
-        """Whether the file may exist. Many links lead into folders of other sites that do not exist here."""
+        """Whether the file may exist, by a cheap test, because many links lead into missing folders of other sites."""
         folder = address.folder
         if self._folders is None or folder in self._folders:
             return True
@@ -159,7 +160,7 @@ class LinkWriter:
     """Writes the links of one transaction's documents; `finish` ends it.
 
     Rows are deleted and written at once in the order of their tables, which halves the cost. A target is resolved once
-    per folder: a document that changes its meaning marks it as unsettled.
+    per folder. If a document of the transaction changes a target's meaning, the target is marked as unsettled.
 
     Args:
         connection: The catalogue, inside a write transaction.
@@ -191,9 +192,9 @@ class LinkWriter:
         """Record that a document was added (`old` None), removed (`new` None) or changed.
 
         Args:
-            old: Its old record.
-            new: Its new columns.
-            links: Its new names and links; None if it was removed.
+            old: The document's old record.
+            new: The document's new columns.
+            links: The document's new names and links; None if it was removed.
         """
         before, after = names_of_record(old) if old else None, new.names if new else None
         if before != after:
@@ -267,7 +268,7 @@ class LinkWriter:
 
 
 def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
-    """Everything that determines a link's target."""
+    """The values that determine a link's target."""
     return link.collection, link.target, link.kind in MARKDOWN_KINDS, meaning_scope(link, source, sites)
 
 
@@ -292,7 +293,7 @@ _PRESENCE = (
     "CASE WHEN {0}.target IS NOT NULL OR {0}.collection NOT IN ('', ?1) THEN 2"
     " WHEN {0}.attachment IS NOT NULL THEN 1 ELSE 0 END"
 )
-"""`domain.markdown.link_sides.presence` of a row."""
+"""SQL of `domain.markdown.link_sides.presence` for a row."""
 _SET_READERS = sql(
     "UPDATE links AS l SET readers = (SELECT CASE WHEN mine > theirs THEN l.side | 12 WHEN mine < theirs THEN l.side",
     "ELSE l.side | (l.side * 4) END FROM (SELECT",
@@ -302,7 +303,7 @@ _SET_READERS = sql(
     "AS theirs FROM links m, links o WHERE m.source = ?2 AND m.ordinal = ?3 AND m.side = l.side",
     "AND o.source = ?2 AND o.ordinal = ?3 AND o.side = 3 - l.side)) WHERE l.source = ?2 AND l.ordinal = ?3",
 )
-"""`domain.markdown.link_sides.readers` for both rows of a link."""
+"""SQL of `domain.markdown.link_sides.readers` for both rows of a link."""
 
 
 def mark_unresolved(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
@@ -326,7 +327,7 @@ def resolve_links(
     resolver = _Resolver(connection, CatalogueLookup(connection, store, others), store.name)
     if anew or everything:
         resolver.resolve_in_groups(which, values)
-    else:  # few links, which SQLite finds by their keys
+    else:  # few keys: SQLite finds their links by index
         resolver.resolve(connection.execute(sql(_TO_RESOLVE, which)).fetchall())
     connection.execute("DELETE FROM unsettled")
 
@@ -347,7 +348,7 @@ class _Resolver:
         self._found: dict[_Means, tuple[int | None, str | None]] = {}
 
     def resolve_in_groups(self, which: str, values: Sequence[str]) -> None:
-        """Resolve the links for which a condition holds. Memory does not grow with their number."""
+        """Resolve the links that match a condition, in groups of bounded size."""
         query = sql(_TO_RESOLVE, "(", which, ")", _NEXT_GROUP)
         last = (-1, -1, -1)
         while rows := self._connection.execute(query, (*values, *last, LINKS_AT_ONCE)).fetchall():

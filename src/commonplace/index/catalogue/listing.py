@@ -1,4 +1,4 @@
-"""Lists, tags and totals: queries that need the catalogue alone, without opening files."""
+"""Lists, tags and totals: queries that only need the catalogue, without opening files."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _SORTS: dict[SortKey, str] = {
 }
 _BY_PATH: frozenset[SortKey] = frozenset({"path", "score"})
 MANY_SHARE = 4
-"""If a filter matches more than one of this many documents, scanning all costs less than looking up each."""
+"""A filter that matches more than 1/`MANY_SHARE` of the documents is applied by scanning all documents."""
 LARGE_VALUES = 1000
 """Total length in characters of a filter's values above which its count is not cached."""
 MAX_OFFSET = 2**62
-"""SQLite takes no larger number; no list has so many rows."""
+"""Maximum offset of a list; larger numbers may exceed SQLite's 64-bit integers."""
 MAX_CODE_POINT = "\U0010ffff"
-"""Sorts after every character of a path or tag."""
+"""A character that sorts after every character of a path or tag."""
 
 
 _INDEXED: dict[SortKey, bool] = {"title": False, "type": False, "date": True, "updated": True}
-"""Sorts with an index in exactly this order, and whether it is descending."""
+"""Sort keys with an index in exactly this order, and whether the index is descending."""
 
 
 class Condition:
-    """A filter as SQL over `files f`, without fields and dates of the frontmatter, which only the full text has.
+    """A filter as SQL over `files f`. Fields and dates of the frontmatter are excluded: only the full text has them.
 
     Args:
         filter_: The filter.
-        keys: Documents that match its fields and dates; None if it has none.
+        keys: Documents that match the filter's fields and dates; None if it has none.
     """
 
     def __init__(self, filter_: Filter, keys: Collection[int] | None = None) -> None:
@@ -80,7 +80,7 @@ class Condition:
 
     @property
     def unindexed(self) -> str:
-        """The same with a sign before every column, which prevents SQLite from using an index for it."""
+        """The condition with a unary plus before every column, which prevents SQLite from using an index."""
         return " AND ".join(part.replace("f.", "+f.") for part in self._parts) or "1"
 
     def _add(self, sql: str, *values: str | int) -> None:
@@ -111,8 +111,7 @@ def list_records(
     order = within = order_by(query.sort, descending=query.descending)
     condition = where.sql
     if where.values and query.sort not in _BY_PATH:
-        # For a filter with many matches, a page is found fastest by scanning the sort's index; for one with few, by
-        # sorting the matches.
+        # If a filter has many matches, scanning the sort's index is fastest; if it has few, sorting the matches.
         documents = _count(connection, kept, Condition(Filter()))
         if _INDEXED.get(query.sort) is not query.descending:
             within = f"+{order}"
@@ -139,7 +138,7 @@ def _count(connection: sqlite3.Connection, kept: GenerationCache, where: Conditi
 
 
 def order_by(sort: SortKey, *, descending: bool) -> str:
-    """The expression after ORDER BY. The score of a search is unknown here and counts as the path."""
+    """The expression after ORDER BY. The sort by score is unknown here, and is replaced by that by path."""
     return f"{_SORTS[sort]} {'DESC' if descending else 'ASC'}, f.path"
 
 
@@ -204,7 +203,7 @@ def count_all(connection: sqlite3.Connection) -> Counts:
 
 
 def records_with_findings(connection: sqlite3.Connection) -> list[Record]:
-    """Records with findings, by path; unreadable files have a finding that says so."""
+    """Records with findings, by path; an unreadable file has a finding, too."""
     found = records_where(connection, "f.findings > 0")
     for path, reason in connection.execute("SELECT path, reason FROM unreadable"):
         address = Address(path)

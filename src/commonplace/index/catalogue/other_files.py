@@ -20,12 +20,12 @@ from commonplace.domain.ports import Store
 from commonplace.index.catalogue.path_existence import DiskStore
 
 TEXT_SUFFIXES = (".adoc", ".asciidoc", ".ipynb", ".mdoc", ".mdown", ".mkd", ".org", ".qmd", ".rmd", ".rst", ".txt")
-"""Suffixes of files with text for readers that are not read by default."""
+"""Suffixes of text files that may contain prose, and are not documents by default."""
 
 
 @runtime_checkable
 class ListedStore(Protocol):
-    """A store that knows its other files."""
+    """A store that lists its other files."""
 
     def other_files(self) -> Iterable[str]:
         """Paths of the regular files that are not documents, except hidden ones."""
@@ -36,7 +36,7 @@ class OtherFiles:
     """Names of other files. Thread-safe.
 
     Args:
-        store: The files. The names in a store that is not on disk stay as they were when first needed.
+        store: The files. The names in a store that is not on disk are read once.
     """
 
     def __init__(self, store: Store) -> None:
@@ -64,7 +64,7 @@ class OtherFiles:
             return list(self._names())
 
     def texts(self) -> dict[str, int]:
-        """Number of files with text that no suffix or mask makes documents, by suffix, most first."""
+        """Number of text files that are not documents, by suffix, most frequent first."""
         with self._lock:
             names = [path.lower() for named in self._names().values() for path in named]
         counts = Counter(suffix for name in names for suffix in TEXT_SUFFIXES if name.endswith(suffix))
@@ -81,11 +81,11 @@ class OtherFiles:
                 if place.is_file() and not place.is_symlink():
                     self._add(address.path)
                 elif self._known.get(link_key(address.path), {}).pop(address.path, None) is None:
-                    self._before, self._known = self._known, None  # a folder, whose files are gone too
+                    self._before, self._known = self._known, None  # a deleted folder, with all its files
                     return
 
     def forget(self) -> None:
-        """Read the folders again at the next query."""
+        """Invalidate the cache, so that the next query lists the folders again."""
         with self._lock:
             if self._known is not None:
                 self._before, self._known = self._known, None
@@ -125,7 +125,7 @@ class OtherFiles:
                     yield folder + entry.name
 
     def _known_before(self, folder: str) -> Iterable[str]:
-        """Paths of the files below a folder as of its last listing, because an unreadable folder need not be empty."""
+        """Paths of the files below a folder as of its last listing; used while the folder is unreadable."""
         return [path for named in (self._before or {}).values() for path in named if path.startswith(folder)]
 
 

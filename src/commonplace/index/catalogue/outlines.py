@@ -59,7 +59,7 @@ class Outline:
         return tuple(reversed(path))
 
     def first_with_text(self) -> int:
-        """The first section with more than a line end in it, else the first."""
+        """The first section with text other than a line end; otherwise the first section."""
         return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
 
 

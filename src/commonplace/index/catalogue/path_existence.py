@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 UNSETTLED_NS = 3_000_000_000
-"""Nanoseconds after a change in which a folder may change again without a new modification time."""
+"""Nanoseconds after a change within which another change may leave the folder's modification time the same."""
 
 
 @runtime_checkable
@@ -34,7 +34,7 @@ class PathExistenceCache:
     """Cached results for paths below one folder.
 
     Args:
-        root: The folder; None for files elsewhere, whose paths are checked every time.
+        root: The folder; None if the files are not on disk, so that paths are checked every time.
         is_file: Whether a path is a servable file.
     """
 
@@ -76,12 +76,12 @@ class PathExistenceCache:
         if self._nearest[folder] != folder:
             return False
         if os.path.islink(root / path):
-            # The target of a link can change in another folder.
+            # The file is a link, whose target can change in another folder.
             self._states[folder] = None
         return self._is_file(path)
 
     def _find(self, root: Path, folder: str) -> str:
-        """A folder, or its nearest existing parent. Its state is recorded before anything in it is checked."""
+        """The folder or its nearest existing parent. Its state is recorded before its entries are checked."""
         below = ""
         while folder and (folder not in self._states) and _state(root, folder) is None:
             below, folder = folder, _folder(folder)
@@ -94,7 +94,7 @@ class PathExistenceCache:
 
 
 def _state(root: Path, folder: str) -> _State | None:
-    """The state that changes with a folder; None if it is missing."""
+    """Metadata that changes with a folder's entries; None if the folder is missing."""
     try:
         status = (root / folder).stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The files that a sync still has to index, stored so that the next sync continues after a killed process."""
+"""Stores the files that a sync still has to index, so that the next sync continues after a killed process."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from commonplace.index.catalogue.database import Catalogue
 from commonplace.index.catalogue.document_rows import encode
 
 UNSETTLED_NS = 100_000_000
-"""Nanoseconds after a change in which a file may change again without new times."""
+"""Nanoseconds after a change within which another change may leave the file's times the same."""
 
 
 def left_by_crash(connection: sqlite3.Connection, paths: Sequence[str]) -> frozenset[str]:
-    """The paths that a killed sync may have left in the full text in another state than in the catalogue."""
+    """The paths whose state in the full text may differ from the catalogue after a killed sync."""
     rows = connection.execute(
         "SELECT path FROM pending WHERE path IN (SELECT value FROM json_each(?))", (encode(list(paths)),)
     )
@@ -51,7 +51,7 @@ def _revision(store: Store, path: str) -> str:
 
 
 def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
-    """All documents of a store, with other errors converted to StorageError: they are not damage of the index."""
+    """All documents of a store. Errors are converted to StorageError, so that they do not count as index damage."""
     try:
         for address, stat in store.scan():
             yield address.path, stat
@@ -62,9 +62,9 @@ def scanned(store: Store) -> Iterator[tuple[str, FileStat]]:
 def compared(catalogue: Catalogue, found: Iterable[tuple[str, FileStat]]) -> tuple[dict[str, FileStat], list[str]]:
     """Scanned files that differ from the catalogue, and documents of the catalogue that the scan did not find.
 
-    Only a hash per document is kept in memory: rows of all documents, at every scan, would take ten times the memory
-    and fragment it for hours. A document that another process indexes during the scan, and that is deleted before the
-    scan reaches it, is found missing by the next scan.
+    Only a hash per document is in memory; the rows of all documents would take ten times the memory at every scan, and
+    fragment it for hours. If another process indexes a document during the scan, and the document is deleted before the
+    scan reaches it, the next scan finds it missing.
     """
     with catalogue.reading() as connection:
         known = {hash(row) for row in _stats(connection)}
@@ -92,7 +92,7 @@ _Stat = tuple[str, int, int, int, int]
 def unreachable(store: Store, paths: Sequence[str]) -> dict[str, str]:
     """The documents whose existence cannot be determined, each with the reason.
 
-    A folder that is temporarily unreadable is not empty: its documents stay in the index.
+    A temporarily unreadable folder may not be empty, so its documents remain in the index.
     """
     reasons: dict[str, str] = {}
     for path in paths:
@@ -104,7 +104,7 @@ def unreachable(store: Store, paths: Sequence[str]) -> dict[str, str]:
 
 
 def mark_batch_begun(connection: sqlite3.Connection, files: int) -> frozenset[str]:
-    """Mark the pending files of the next batch; returns those that a failed batch had marked."""
+    """Mark the pending files of the next batch; returns the paths that a failed batch had marked."""
     left = frozenset(cast("str", row[0]) for row in connection.execute("SELECT path FROM pending WHERE begun"))
     connection.execute(
         "UPDATE pending SET begun = 1 WHERE path IN (SELECT path FROM pending ORDER BY path LIMIT ?)", (files,)
@@ -132,7 +132,7 @@ def pending_count(connection: sqlite3.Connection) -> int:
 
 
 def begun_paths(connection: sqlite3.Connection, files: int) -> list[tuple[str, bool]]:
-    """The first paths of a begun batch in order, and whether the catalogue does not contain each."""
+    """The first paths of a begun batch in order, each with whether the catalogue lacks it."""
     rows = connection.execute(
         "SELECT p.path, f.id IS NULL FROM pending p LEFT JOIN files f ON f.path = p.path"
         " WHERE p.begun ORDER BY p.path LIMIT ?",
@@ -142,7 +142,7 @@ def begun_paths(connection: sqlite3.Connection, files: int) -> list[tuple[str, b
 
 
 def settled_stat(stat: FileStat) -> FileStat:
-    """The metadata to store; invalid for a file that was changed just now, so that the next sync reads it again."""
+    """The metadata to store; invalid for a very recently changed file, so that the next sync reads it again."""
     if time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > UNSETTLED_NS:
         return stat
     return stat._replace(ctime_ns=-1)

@@ -1,4 +1,4 @@
-"""A cache of the catalogue's records at one generation, for later searches; unchanged ones outlive the generation."""
+"""A cache of the catalogue's records at one generation. Unchanged records are reused by later generations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.index.catalogue.outlines import Outline
 
 MAX_CACHED_DOCUMENTS = 1000
 MAX_CACHED_PATHS = 50_000
-"""Maximum sizes, at which the cache is cleared."""
+"""Maximum number of cached paths; `MAX_CACHED_DOCUMENTS` is that of documents. A full cache is cleared."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RecordCache:
     A table only grows, and is replaced by an empty one when it is full.
 
     Args:
-        before: Documents of earlier generations. What was parsed of them is used again if their rows are equal.
+        before: Documents of earlier generations, which are reused if their rows are equal.
     """
 
     def __init__(self, before: Mapping[int, CachedDocument] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The texts that searches show: documents' bytes, and the sections that were shown before."""
+"""Caches the texts for snippets: bytes of documents, and texts of sections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.domain.snippets import MAX_SOURCE_CHARS
 
 CACHE_BYTES = 4_000_000
 MAX_CACHED_SOURCE_BYTES = 200_000
-"""Maximum size in bytes of the cache of documents, and of a document in it."""
+"""Maximum size in bytes of a cached document; `CACHE_BYTES` is that of the whole cache."""
 CACHE_CHARS = 4_000_000
 """Maximum size in characters of the cache of sections."""
 
@@ -31,7 +31,7 @@ class DocumentSource:
 class DocumentSources:
     """Reads and caches documents. Thread-safe.
 
-    Index data belongs to one revision of a document. While that revision is cached, its file is not read: if the file
+    Index data belongs to one revision of a document. While that revision is cached, the file is not read. If the file
     has changed, the index will soon request another revision.
 
     Args:
@@ -46,7 +46,7 @@ class DocumentSources:
 
     @contextmanager
     def reading(self) -> Generator[Callable[[Address, Revision], DocumentSource]]:
-        """A context with a function that returns a document in a revision, or the current one if that is not cached.
+        """A context with a function that returns a document in a revision; if that is not cached, the current revision.
 
         The function raises NotFoundError and StorageError as the store's `read` does.
         """
@@ -83,7 +83,7 @@ _Key = tuple[str, Revision, int]
 class SectionTexts:
     """Texts by document, revision and ordinal of the section. Thread-safe.
 
-    A text belongs to one revision of a document. When the index knows another one, it is no longer asked for.
+    A text belongs to one revision of a document. Texts of outdated revisions are no longer requested, and are evicted.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class SectionTexts:
         return self._kept.get((address.path, revision, ordinal))
 
     def keep(self, address: Address, revision: Revision, ordinal: int, text: str) -> str:
-        """Cache the text of a section, and return the part of it in which snippets are searched."""
+        """Cache the text of a section; returns its first `MAX_SOURCE_CHARS` characters, which snippets are cut from."""
         text = text[:MAX_SOURCE_CHARS]
         key = (address.path, revision, ordinal)
         with self._lock:

@@ -23,7 +23,7 @@ class DocumentText:
     terms: tuple[str, ...]
     """Terms for filters."""
     numbers: Mapping[str, int]
-    """Numbers for filters, if known: the own `day` as `20240501`, and the `STATED_KEYS` in unix seconds."""
+    """Numbers for filters, if known: the document's `day` as `20240501`, and the `STATED_KEYS` in Unix seconds."""
     title: str
     """The title and the aliases."""
     body: str
@@ -80,13 +80,13 @@ def _section_texts(document: Document, source: bytes, written: str, folded: str)
 
     Args:
         document: The document.
-        source: The bytes that its offsets refer to.
-        written: Its body.
-        folded: The same, folded.
+        source: The bytes that the document's offsets refer to.
+        written: The body of the document.
+        folded: The folded body.
     """
     plain, base = written.isascii(), document.body_start
-    # If folding the whole text only lower-cased it, lower-casing its parts is enough. Of ASCII texts, only those keep
-    # their length.
+    # If folding the whole text only lower-cased it, lower-casing each part is enough. For ASCII texts, an equal length
+    # shows this.
     lower = len(folded) == len(written) if plain else folded == written.lower()
     fold_part = str.lower if lower else fold_text
     for section in document.sections:

@@ -1,4 +1,4 @@
-"""Hybrid ranking: documents by similarity are ranked together with documents by words."""
+"""Hybrid ranking: one ranking of documents by words and by similarity."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key, paths_by_key
 
 MAX_FUSED = 50
-"""Number of the best documents by words, and of the most similar ones, that are fused. Others by words follow."""
+"""Maximum number of documents by words, and by similarity, that are fused. Further documents by words follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RankFusion:
         return FusedRanking(scores, best, len(scores))
 
     def _nearness(self, keys: list[int]) -> dict[int, NearDocument]:
-        """Similarities of these documents, and of the most similar ones."""
+        """Similarities of these documents and of the most similar documents."""
         paths = self._paths(keys)
         known: Mapping[str, NearDocument] = (
             self.query.similarity.of(list(paths.values())) if self.query.similarity else {}

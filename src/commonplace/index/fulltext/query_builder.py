@@ -19,12 +19,12 @@ from commonplace.index.fulltext.term_dictionary import STEM_WEIGHT, ExpandedQuer
 
 @dataclass(frozen=True, slots=True)
 class FieldWeight:
-    """How a field of the full text is searched."""
+    """Search parameters of a field of the full text."""
 
     weight: float
     """Weight of a word in the field."""
     min_form_weight: float = 0.0
-    """Minimum weight of a form that is searched: distant forms cost time and match little in short texts."""
+    """Minimum weight of the forms to search; distant forms cost time and match little in short texts."""
 
     def forms(self, word: ExpandedTerm) -> Iterator[tuple[str, float]]:
         """The forms to search, with the factors of their scores."""
@@ -33,15 +33,15 @@ class FieldWeight:
 
 
 EXACT_OR_STEM = FieldWeight(1.0, STEM_WEIGHT)
-"""Sections, which are only searched in documents that match."""
+"""Parameters for sections, which are searched only in matching documents."""
 FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE: FieldWeight(0.4, STEM_WEIGHT)}
-"""Whole documents. The body also contains the title."""
+"""Parameters for the fields of whole documents. The body also contains the title."""
 MAX_LISTED_TERMS = 64
-"""Maximum number of terms in a boolean query. For more, a term set query is faster, although it costs more to build."""
+"""Maximum number of terms in a boolean query. For more terms, a term set query is faster, although slower to build."""
 FOLDED_WEIGHT = 0.5
-"""Weight of a word without its accents if it was typed with them."""
+"""Weight of the form without accents of a word that was typed with accents."""
 COMPOUND_WEIGHT = 1.5
-"""Additional weight of adjacent parts of `std::vector`, or of `utf8`, and of a phrase that is not demanded."""
+"""Additional weight of the adjacent parts of a compound such as `std::vector` or `utf8`, and of an optional phrase."""
 
 
 class QueryBuilder:
@@ -83,7 +83,7 @@ class QueryBuilder:
         return Query.boolean_query(clauses)
 
     def sections(self, keys: Sequence[int]) -> Query:
-        """The query for sections of these documents that contain a word of the query, or all words of a phrase."""
+        """The query for sections of these documents that contain any word of the query, or all words of a phrase."""
         schema = self._sections
         parts = list(self._parts(schema, {ft.BODY: EXACT_OR_STEM}))
         together = (*self._expanded.phrases, *map(PhraseTerms, self._expanded.parted))
@@ -119,7 +119,7 @@ def _matching(schema: tantivy.Schema, expression: Expression[TermForms]) -> Quer
 
 
 def _phrase(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
-    """The words of a phrase as a run, and its grams as a run."""
+    """A query for the adjacent words of a phrase, and its adjacent grams."""
     parts: list[Query] = []
     if phrase.words:
         parts.append(_run(schema, ft.BODY, phrase.words))
@@ -151,7 +151,7 @@ def _within(schema: tantivy.Schema, scope: SearchScope) -> list[Query]:
 
 
 def _any_of(schema: tantivy.Schema, field: str, terms: Sequence[str] | Sequence[int]) -> Query:
-    """Matches texts with at least one of these terms."""
+    """A query for texts with at least one of these terms."""
     if not 0 < len(terms) <= MAX_LISTED_TERMS:
         return Query.term_set_query(schema, field, terms)
     return Query.boolean_query([(Occur.Should, Query.term_query(schema, field, term)) for term in terms])
@@ -162,7 +162,7 @@ def _term(schema: tantivy.Schema, field: str, text: str) -> Query:
 
 
 def _gram(schema: tantivy.Schema, gram: str) -> Query:
-    """A gram, or every one that begins with it."""
+    """A query for a gram, or for every gram with this prefix."""
     return _term(schema, ft.GRAMS, gram) if is_whole(gram) else Query.regex_query(schema, ft.GRAMS, f"{gram}.*")
 
 

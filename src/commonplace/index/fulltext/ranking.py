@@ -30,17 +30,16 @@ from commonplace.index.sites.translation_order import TRANSLATION_WINDOW, reader
 MAX_RERANKED = 30
 """Number of the best documents that are reranked by their best section."""
 SECTION_WEIGHT = 0.7
-"""Weight of the best section's score relative to the document's.
+"""Weight of the best section's score relative to the document's score.
 
-With less, a long page that contains the words of a question in different sections is ahead of the page about them.
+With a lower weight, a long page with the words in different sections outranks the page on their subject.
 """
 SECTIONS_SEEN = 200
-"""Minimum number of sections of those documents that are fetched."""
+"""Minimum number of sections that are fetched for reranking."""
 MAX_TIED = 100
 """Maximum number of documents with equal scores that are sorted by path.
 
-More of them stay in the full text's order, which is the same for every page: finding the first by path would require
-fetching all.
+Further ones are in the full text's order, which is the same for every page; sorting them would require fetching all.
 """
 
 
@@ -64,7 +63,7 @@ class RankedPage:
     sections: SectionScores
     total: int
     titled: frozenset[int] = frozenset()
-    """Those whose title or alias is the query."""
+    """Documents of the page whose title or alias equals the query."""
 
 
 class Ranker:
@@ -77,7 +76,7 @@ class Ranker:
         expanded: The expanded query.
         known_only: Whether to exclude documents that the catalogue does not contain. They exist only after a process
             was killed, and excluding them costs a tenth of a search.
-        language: The reader's language, for the order of translations; "" for no such order.
+        language: The reader's language, for the order of translations; "" to leave their order unchanged.
     """
 
     def __init__(
@@ -146,7 +145,7 @@ class Ranker:
         return self._page(ordered, seen, total, query, scope)
 
     def _by_similarity(self, query: SearchQuery, scope: SearchScope) -> FusedRanking:
-        """The most similar documents, without those that are far from the query and contain none of its words."""
+        """The most similar documents, except distant ones that contain no word of the query."""
         ranking = RankFusion(self._connection, query).by_similarity()
         far = frozenset(key for key, similarity in ranking.scores.items() if similarity < FLOOR)
         shared = self.all(replace(scope, keys=far)) if far and self._expanded.has_terms else {}
@@ -170,7 +169,7 @@ class Ranker:
 
         Args:
             ordered: Scores by document, best first.
-            seen: Their best sections, if known.
+            seen: The best sections of documents, if known.
             total: Number of all matching documents.
             query: The query.
             scope: The filter.
@@ -187,11 +186,11 @@ class Ranker:
         chosen = dict(list(ordered.items())[offset : offset + limit])
         if query.sections != 1 or not all(key in seen for key in chosen):
             seen = self._sections_of(list(chosen), query.sections)
-        # A copy of a text that has moved behind other pages does not come first either.
+        # A translation that was moved behind other pages does not count as a document named by the query.
         return RankedPage(chosen, seen, total, frozenset(takewhile(titled.__contains__, ordered)))
 
     def _titled(self, query: SearchQuery, scope: SearchScope, ordered: Mapping[int, float]) -> dict[int, float]:
-        """The matching documents whose title or alias is the query, with scores no other one exceeds."""
+        """The matching documents whose title or alias equals the query, with scores that no other document exceeds."""
         title = asked_title(query.text)
         named = titled_keys(self._connection, title) if title else ()
         if not named:
@@ -215,7 +214,7 @@ class Ranker:
         """
         query = self._query_builder.documents(scope, self._recent.hidden)
         searcher = self._searchers.documents
-        # Tantivy allocates memory for the limit; one far above the number of documents can end the process.
+        # Tantivy allocates memory for the limit; a limit far above the number of documents can abort the process.
         limit = min(limit, max(searcher.num_docs, 1))
         result = searcher.search(query, limit=limit + 1)
         hits = result.hits
@@ -231,10 +230,10 @@ class Ranker:
         return scores, cast("_Counted", result).count
 
     def _ordered(self, scores: Mapping[int, float]) -> dict[int, float]:
-        """Best first, ties by path.
+        """The documents sorted by score, best first, ties by path.
 
         Args:
-            scores: Scores by document; those of the full text in its order.
+            scores: Scores by document; documents of the full text are in its order.
         """
         alike = Counter(scores.values())
         tied = (
@@ -288,7 +287,7 @@ def blended(
 ) -> Sequence[tuple[int, float]]:
     """The best sections of a document by words and similarity.
 
-    A single one is by words, so that a snippet can show them.
+    If only one section is requested, it is the best by words, so that a snippet can show the words.
     """
     if near is None or (by_words and count < 2):  # noqa: PLR2004
         return by_words

@@ -1,8 +1,8 @@
-"""Recent documents, which are newer than the full text: searched in memory by the full text's rules.
+"""Recent documents: documents that are newer than the full text, and are searched in memory by the same rules.
 
-Committing a document to Tantivy costs ten milliseconds, storing its text in the catalogue less than one. So a few
-changed documents wait in the catalogue. They hide their old versions in the full text, and are scored with its
-statistics.
+Committing a document to Tantivy takes ten milliseconds; storing its text in the catalogue takes less than one.
+Therefore the texts of a few changed documents are stored in the catalogue until they are flushed. They hide their old
+versions in the full text, and are scored with its statistics.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_CODE_POINT = "\U0010ffff"
 
 
 class FieldTexts(Protocol):
-    """One field of some texts, with the statistics for BM25."""
+    """Statistics of one field of some texts, for BM25."""
 
     @property
     def lengths(self) -> Sequence[int]:
@@ -89,7 +89,7 @@ class Postings:
         return self._places
 
     def places(self, word: str) -> Sequence[tuple[int, int]]:
-        """Positions of the sections that contain a word, with its number of occurrences."""
+        """Positions of the sections that contain a word, with the number of occurrences."""
         return self._places.get(word, ())
 
     def holding(self, word: str) -> int:

@@ -29,11 +29,11 @@ from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
 
 SCORE_OF_BEGINNING = 1.0
-"""Score of a quoted run that is shorter than a gram, as the full text gives it."""
+"""Score of a quoted text that is shorter than a gram; the same as in the full text."""
 PROBES = 200
-"""Number of words that are tried to find one for which the full text can explain the average length."""
+"""Maximum number of words that are tried until the full text explains the average length of a field."""
 MAX_CACHED_COUNTS = 5000
-"""Number of words whose numbers of texts are cached; the cache is cleared when it is reached."""
+"""Maximum number of words whose numbers of texts are cached; a full cache is cleared."""
 
 Fields = Mapping[str, TextTerms]
 """The words of a document, by field."""
@@ -44,9 +44,9 @@ class TermStatistics:
 
     Args:
         searcher: Searcher of documents, or of sections.
-        schema: Its schema.
+        schema: Schema of the searcher's index.
         texts: The recent texts, by field.
-        lengths: Average lengths of the full text's fields that are known; others are added.
+        lengths: Cached average lengths of the full text's fields; further lengths are added.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class TermStatistics:
         return known
 
     def _explained_length(self, field: str) -> float:
-        """The average length of a field, which only score explanations contain."""
+        """The average length of a field, read from a score explanation, because Tantivy exposes it nowhere else."""
         for word in self._probes(field):
             query = Query.term_query(self._schema, field, word)
             hits = (
@@ -121,7 +121,7 @@ class RecentStatistics:
     Args:
         recent: The recent documents.
         fulltext: The full text, for its schemas.
-        searchers: Its searchers.
+        searchers: Searchers of the full text.
     """
 
     def __init__(self, recent: RecentDocuments, fulltext: ft.FullText, searchers: ft.Searchers) -> None:
@@ -131,14 +131,14 @@ class RecentStatistics:
 
     @cached_property
     def documents(self) -> TermStatistics:
-        """Those of whole documents."""
+        """Statistics of whole documents."""
         texts = [document.fields for document in self._recent.documents.values()]
         found = self._searchers
         return TermStatistics(found.documents, self._fulltext.document_schema, texts, found.document_lengths)
 
     @cached_property
     def sections(self) -> TermStatistics:
-        """Those of sections."""
+        """Statistics of sections."""
         parts = [document.sections.fields for document in self._recent.documents.values()]
         found = self._searchers
         return TermStatistics(found.sections, self._fulltext.section_schema, parts, found.section_lengths)
@@ -162,7 +162,7 @@ class RecentScorer:
             name: [(word.count, list(_searched(word, name, field))) for word in expanded.words]
             for name, field in FIELD_WEIGHTS.items()
         }
-        """For each field, and each word of the query, its count and what is searched for it."""
+        """Count and searched forms of each word of the query, by field."""
 
     def documents(self, scope: SearchScope) -> dict[int, float]:
         """Scores of the matching documents, by number."""
@@ -194,7 +194,7 @@ class RecentScorer:
         return sorted(found_at, key=lambda one: (-one[1], one[0]))
 
     def _may_match(self, document: RecentDocument) -> bool:
-        """Whether a document contains a term of the query: most contain none, and need no score."""
+        """Whether a document contains a term of the query. Most documents contain none, and are not scored."""
         return self._asked is None or not self._asked.isdisjoint(document.vocabulary)
 
     def _score(self, document: RecentDocument) -> float | None:
@@ -229,7 +229,7 @@ class RecentScorer:
         return self._statistics.documents.phrase_score(field, run, document.fields[field])
 
     def _worths(self, sections: DocumentSections, field: str, word: str) -> Iterator[tuple[int, float]]:
-        """Positions of the sections that contain a word, with its score in each."""
+        """Positions of the sections that contain a word, with the score in each."""
         postings = sections.fields[field]
         for place, count in postings.places(word):
             yield place, self._statistics.sections.score(field, word, count, postings.lengths[place])
@@ -262,7 +262,7 @@ class RecentScorer:
 
 
 def _asked(expanded: ExpandedQuery) -> frozenset[str] | None:
-    """Terms of which a matching document contains one; None if it may contain none of them."""
+    """Terms of which every matching document contains at least one; None if there is no such set."""
     optional = expanded.optional_phrases
     if not expanded.has_terms or expanded.phrases or any(_is_beginning(phrase.grams) for phrase in optional):
         return None

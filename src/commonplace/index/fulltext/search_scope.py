@@ -20,9 +20,9 @@ class SearchScope:
     groups: tuple[frozenset[str], ...] = ()
     """Groups of terms; a document must have at least one term of each."""
     ranges: tuple[tuple[str, int | None, int | None], ...] = ()
-    """A document's number, with its minimum and maximum."""
+    """Ranges of a document's numbers: name, minimum and maximum (None: unlimited)."""
     keys: frozenset[int] | None = None
-    """Documents that match the parts of a filter which only the catalogue knows; None without such parts."""
+    """Documents that match those parts of a filter that only the catalogue can evaluate; None without such parts."""
     without: frozenset[int] = frozenset()
     """Documents to exclude."""
 
@@ -39,8 +39,8 @@ class SearchScope:
 def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
     """The scope of a filter.
 
-    Created and updated days change with every commit although the document does not, and a prefix that ends inside a
-    name is not a term: both are queried in the catalogue.
+    Two parts are evaluated by the catalogue: created and updated days, which change with commits, and a path prefix
+    that ends inside a name, which is not a term.
     """
     groups = wanted_terms(filter_)
     folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)

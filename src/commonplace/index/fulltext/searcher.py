@@ -26,7 +26,7 @@ from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 
 EMPTY_QUERY = ExpandedQuery(words=(), grams={}, compounds=(), parted=(), phrases=(), optional_phrases=(), excluded=())
-"""Matches every document."""
+"""The query that matches every document."""
 MIN_HIGHLIGHT_PREFIX = 3
 MIN_PART_LENGTH = 2
 """Minimum length of a part of a word that is highlighted."""
@@ -34,12 +34,12 @@ MIN_PART_LENGTH = 2
 
 @dataclass(frozen=True, slots=True)
 class SearchedTexts:
-    """The texts that snippets are cut from."""
+    """Sources of the texts that snippets are cut from."""
 
     sources: DocumentSources
     sections: SectionTexts
     labels: Callable[[Address], Collection[tuple[str, str]]]
-    """Returns the label and the page of a document's links that have the label first."""
+    """Returns label and page of those links of a document that are written with the label first."""
 
 
 class IndexSearcher:
@@ -50,7 +50,7 @@ class IndexSearcher:
         connection: The catalogue, inside a transaction.
         fulltext: The full text.
         snapshot: The shared snapshot.
-        language: The reader's language; "" if translations stay where they are ranked.
+        language: The reader's language, for the order of translations; "" to leave their order unchanged.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class _SnippetReader:
         return [(min(at, outline.last), score) for at, score in best or [(outline.first_with_text(), 0.0)]]
 
     def _labelled(self, address: Address, text: str) -> str:
-        """A section with the label in place of each link that has it first; a snippet shows the last side of others."""
+        """A section in which each link that has the label first is replaced by its label."""
         return with_labels(text, partial(self._labels, address))
 
     def _section(self, text: str, outline: Outline, ordinal: int, score: float) -> SectionHit:

@@ -1,4 +1,4 @@
-"""The data that searches of one generation of the index share."""
+"""Data that is shared by the searches of one generation of the index."""
 
 from __future__ import annotations
 

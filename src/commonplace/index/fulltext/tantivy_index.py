@@ -1,8 +1,8 @@
 """The full text in Tantivy: schemas, writers and searchers.
 
-There are two indexes, because the statistics of BM25 (number and length of texts) must be those of the ranked unit: one
-contains whole documents, which are matched, filtered and counted; the other their sections, which locate the matches in
-a document.
+There are two indexes, because the statistics of BM25 (number and length of texts) must be those of the ranked unit. One
+contains whole documents, which are matched, filtered and counted. The other contains their sections, which locate the
+matches in a document.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ TITLE = "title"
 BODY = "body"
 GRAMS = "grams"
 ACCENTED = "accented"
-"""Words with accents, as they are written; `BODY` has them folded."""
+"""Field of the words with accents as written; `BODY` contains folded words."""
 
 _WORDS = "commonplace_words"
 _BLANKS = "whitespace"
 
 _PATH = re.compile(r'"[^"]*"')
-"""File names in Tantivy's errors."""
+"""A file name in Tantivy's errors."""
 BULK_HEAP = 48_000_000
 SMALL_HEAP = 15_000_000
 """Memory of a writer in bytes; Tantivy's minimum is 15 MB."""
 MAX_HELD_DOCUMENTS = 64
 MAX_HELD_CHARS = 1_000_000
-"""Number of documents, and characters of their texts, that are passed to Tantivy's threads at once.
+"""Maximum number of characters that are passed to Tantivy's threads at once; `MAX_HELD` is that of documents.
 
 Waking a thread for every section costs more than indexing the section.
 """
@@ -58,17 +58,17 @@ class Searchers:
     documents: tantivy.Searcher
     sections: tantivy.Searcher
     document_lengths: dict[str, float] = field(default_factory=dict[str, float])
-    """Average lengths of the fields of documents that were computed, in words."""
+    """Cached average lengths of the fields of documents, in words."""
     section_lengths: dict[str, float] = field(default_factory=dict[str, float])
-    """Those of sections."""
+    """Cached average lengths of the fields of sections, in words."""
 
 
 class FullText:
     """An open full text.
 
     Args:
-        folder: Its folder.
-        create: Create an empty one; the folder must be missing or empty.
+        folder: Folder of the full text.
+        create: Whether to create an empty full text; the folder must be missing or empty.
 
     Raises:
         FullTextError: the full text is missing or damaged.
@@ -104,7 +104,7 @@ class FullText:
         """A writer whose changes are committed at the end of the `with` block, and rolled back on an exception.
 
         Args:
-            bulk: Use more memory, for many documents.
+            bulk: Whether to use more memory, for many documents.
 
         Raises:
             FullTextError: another writer is active, the full text is missing or damaged, or the disk is full.
@@ -140,11 +140,11 @@ class FullTextWriter:
         self._chars = 0
 
     def remove(self, key: int) -> None:
-        """Remove a document if it is there."""
+        """Remove a document, if it exists."""
         self._hold(key, None)
 
     def add(self, key: int, text: DocumentText) -> None:
-        """Add a document that is not there."""
+        """Add a document that does not exist."""
         self._hold(key, text)
 
     def hand_over(self) -> None:
@@ -199,7 +199,7 @@ class FullTextWriter:
 
 @contextmanager
 def failures() -> Generator[None]:
-    """Convert Tantivy's exceptions, and its panics, which are not an `Exception`, to `FullTextError`."""
+    """Convert Tantivy's exceptions to `FullTextError`, including its panics, which are no subclass of `Exception`."""
     try:
         yield
     except (ValueError, OSError) as error:
@@ -240,7 +240,7 @@ def _section_schema() -> tantivy.Schema:
     # A signed integer field, because Tantivy does not delete by terms of unsigned fields.
     builder.add_integer_field(KEY, indexed=True, fast=True)
     builder.add_unsigned_field(ORDINAL, fast=True)
-    # Without positions: a phrase is searched in the whole document, and shown in a section with all its words.
+    # No positions: phrases are matched in the whole document; a section is shown if it has all words of a phrase.
     builder.add_text_field(BODY, tokenizer_name=_WORDS, index_option="freq")
     builder.add_text_field(GRAMS, tokenizer_name=_BLANKS, index_option="freq")
     builder.add_text_field(ACCENTED, tokenizer_name=_BLANKS, index_option="freq")
@@ -248,8 +248,9 @@ def _section_schema() -> tantivy.Schema:
 
 
 def words_analyzer() -> tantivy.TextAnalyzer:
-    """The tokenizer for folded text. The text is lower-case already, which costs a tenth of a filter per word.
+    """The tokenizer for folded text.
 
-    Tantivy drops words of over 65,530 bytes, which are data.
+    It does not lower-case words: the text is lower-case already, which costs a tenth of a filter. Tantivy drops words
+    of more than 65,530 bytes, which are data.
     """
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.ascii_fold()).build()

@@ -24,7 +24,7 @@ STEM_WEIGHT = 0.5
 SPELLING_WEIGHT = 0.8
 """Weight of another spelling (`colour` for `color`)."""
 PREFIX_WEIGHT = 0.3
-"""Weight of a longer word with the word as prefix."""
+"""Weight of a longer word that begins with the word."""
 TYPO_WEIGHT = 0.8
 """Weight of a spelling correction; multiplied once per edit."""
 
@@ -32,10 +32,10 @@ MIN_PREFIX_LENGTH = 5
 """Minimum length of a word that also matches as a prefix (compounds, in many languages)."""
 MIN_UNKNOWN_LENGTH = 3
 MIN_UNFINISHED_LENGTH = 2
-"""Minimum length for a prefix match of an unknown word, and of an unfinished one."""
+"""Minimum length for a prefix match of an unknown or unfinished word."""
 MIN_FUZZY_LENGTH = 5
 MIN_TWO_EDITS_LENGTH = 9
-"""Minimum length of an unknown word for one edit (first) or two edits (second)."""
+"""Minimum length of an unknown word for corrections by two edits; `MIN_FUZZY_LENGTH` is that for one edit."""
 
 MIN_JOINED_LENGTH = 4
 """Minimum length of a word joined from two others."""
@@ -43,17 +43,20 @@ MIN_STEM_LENGTH = 3
 MAX_STEMMED = 300
 MAX_CONTINUED = 20
 MAX_FORMS = 10
-"""Maximum number of words that are stemmed, used as completions, and used in all; the most frequent ones."""
+"""Maximum number of forms of a word. `MAX_STEMMED` and `MAX_CONTINUED` limit words to stem, and completions.
+
+The most frequent words are used.
+"""
 MAX_TELLING_SHARE = 0.5
-"""Share of documents above which a word tells nothing about those that contain it."""
+"""Maximum share of documents that contain a significant word; a more frequent word has no meaning for the query."""
 MIN_DOCUMENTS_TO_TELL = 8
-"""Minimum number of documents for that share."""
+"""Minimum number of documents in the index for `MAX_TELLING_SHARE` to apply."""
 MAX_CACHED_WORDS = 5000
-"""Maximum number of words whose forms, and whose frequencies, are cached."""
+"""Maximum number of words whose forms, and of words whose frequencies, are cached."""
 
 
 class TermSource(Protocol):
-    """The terms of whole documents: of a Tantivy searcher, or of an engine elsewhere."""
+    """The terms of whole documents, from a Tantivy searcher or a search cluster."""
 
     @property
     def num_docs(self) -> int:
@@ -78,17 +81,17 @@ class ExpandedTerm:
     forms: Mapping[str, float]
     """Weights by form, including the word itself."""
     accented: str = ""
-    """The word with its accents; "" if it was typed without, or if no document has it with them."""
+    """The word with its accents; "" if it was typed without accents, or if no document contains the accented form."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordForms:
-    """What a word of a query is expanded to."""
+    """Expansion of one word of a query."""
 
     weights: Mapping[str, float]
     """Weights by form, including the word itself."""
     is_unknown: bool
-    """Whether no document contains it, another form of it, or a longer word; then the forms are corrections."""
+    """Whether no document contains the word, another form or a longer word. The forms are corrections then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class TermForms:
 
     phrase: PhraseTerms
     forms: tuple[str, ...] = ()
-    """Words of which one is enough; empty if the phrase itself must occur."""
+    """Words of which at least one must occur; empty if the phrase itself must occur."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +111,18 @@ class ExpandedQuery:
     grams: Mapping[str, int]
     """Number of occurrences of each gram in the query."""
     compounds: tuple[tuple[str, ...], ...]
-    """Words that were typed as one."""
+    """Parts of words that were typed without a space, such as `std::vector`."""
     parted: tuple[tuple[str, ...], ...]
-    """Words split at unwritten boundaries."""
+    """Words that were split at boundaries without a separator, such as `utf8`."""
     phrases: tuple[PhraseTerms, ...]
     optional_phrases: tuple[PhraseTerms, ...]
     excluded: tuple[PhraseTerms, ...]
     expression: Expression[TermForms] | None = None
-    """What documents must match, for a search with operators."""
+    """The expression that documents must match, for a search with operators; None without operators."""
     known: bool = True
-    """Whether some document contains a word of the query, also in another form or as the beginning of a word."""
+    """Whether any document contains a word of the query, including other forms and longer words."""
     unknown: tuple[str, ...] = ()
-    """Words that no document contains in any form, if at least half of those that tell something are such."""
+    """Words that no document contains in any form; empty if these are less than half of the significant words."""
 
     @property
     def has_terms(self) -> bool:
@@ -168,7 +171,7 @@ class TermDictionary:
         )
 
     def _unknown(self, forms: Mapping[str, WordForms], language: str) -> tuple[str, ...]:
-        """The words that no document contains, unless most of those that tell something are known."""
+        """The words that no document contains; empty if most of the significant words are known."""
         if not any(of.is_unknown for of in forms.values()):
             return ()
         telling = [word for word in without_stop_words(list(forms), language) if self._tells(word)]
@@ -190,7 +193,7 @@ class TermDictionary:
         )
 
     def _matching(self, question: ParsedQuery, term: PhraseTerms, excluded: bool) -> TermForms:
-        """What counts as a term of an expression: other forms of a single word, unless the term is excluded."""
+        """The forms that match a term of an expression: other forms of a single word, unless the term is excluded."""
         if excluded or len(term.words) != 1 or term.grams:
             return TermForms(term)
         (word,) = term.words
@@ -230,7 +233,7 @@ class TermDictionary:
         beginning = _stem_beginning(stem) if word.isalpha() else ""
         akin = self._beginning(beginning, MAX_STEMMED) if beginning else []
         if len(word) >= least:
-            # If all words with the stem's prefix are known, so are those with the word as prefix.
+            # If all words with the stem's prefix were read, they include those with the word as prefix.
             enough = beginning and word.startswith(beginning) and len(akin) < MAX_STEMMED
             longer = (
                 [one for one in akin if one[0].startswith(word)] if enough else self._beginning(word, MAX_CONTINUED)
@@ -258,7 +261,7 @@ class TermDictionary:
         return [(other, count) for other, count in beginning if _stem(language, other) == stem]
 
     def _corrections(self, word: str) -> dict[str, float]:
-        """Existing words within the edit distance of an unknown one."""
+        """Existing words within the permitted edit distance of an unknown word."""
         if len(word) < MIN_FUZZY_LENGTH or not word.isalpha():
             return {}
         most = 2 if len(word) >= MIN_TWO_EDITS_LENGTH else 1

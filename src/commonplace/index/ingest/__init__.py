@@ -1,1 +1,1 @@
-"""How files get into the index: read, parsed by this process or by others, and written in one transaction."""
+"""Ingestion: files are read, parsed by this process or by others, and written in one transaction."""

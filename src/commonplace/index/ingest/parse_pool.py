@@ -1,4 +1,4 @@
-"""Parses the files of a large batch on several cores: in processes of their own, which import only what parsing needs.
+"""Parses the files of a large batch on several cores, in processes that import only the parser.
 
 Threads would not help, because Python's interpreter lock is held while a file is parsed. The processes are started by
 command line, not forked: a server has threads, and a fork with threads may deadlock.
@@ -32,26 +32,26 @@ from commonplace.index.ingest.transaction import LoadedFile
 log = logging.getLogger(__name__)
 
 MIN_FILES = 2000
-"""Number of files from which processes are started. Each costs about as much as parsing 150 files."""
+"""Minimum number of files for which processes are started. Starting one costs about as much as parsing 150 files."""
 MAX_WORKERS = 3
-"""Maximum number of processes: this process then reads and writes as fast as they parse."""
+"""Maximum number of processes; this process reads and writes as fast as three of them parse."""
 CHUNK_BYTES = 250_000
 CHUNK_FILES = 64
-"""Maximum size and number of the files that are passed to a process at once."""
+"""Maximum number of files that are passed to a process at once; `CHUNK_BYTES` limits their size."""
 CHUNKS_AHEAD = 3
-"""Number of chunks for each process that are loaded ahead of the one that is written."""
+"""Number of chunks for each process that are loaded ahead of the chunk that is being written."""
 WORKER = "commonplace.index.ingest.parse_worker"
 END_SECONDS = 10
-"""Timeout in seconds for a process to exit when it has nothing more to do."""
+"""Timeout in seconds for a process to exit after its input was closed."""
 
 Parsed = tuple[LoadedFile, PreparedDocument]
 Parse = Callable[[Iterable[LoadedFile]], Iterator[Parsed]]
-"""Parses files in their order. Reads a few files ahead of the one it yields."""
+"""Parses files in order. Reads a few files ahead of the result that it yields."""
 
 
 @contextmanager
 def parsing(files: int, cores: int | None = None) -> Generator[Parse]:
-    """The fastest way to parse a number of files, for the duration of a `with` block.
+    """The fastest parse function for a number of files, for the duration of a `with` block.
 
     Args:
         files: Number of files.
@@ -84,7 +84,7 @@ class ParsePool:
 
     Args:
         workers: Number of processes.
-        executable: The Python that they run.
+        executable: The Python interpreter that they run.
     """
 
     def __init__(self, workers: int, executable: str = sys.executable) -> None:
@@ -143,7 +143,7 @@ class _Worker:
     def __init__(self, executable: str) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         try:
-            # -P: the current folder, which may be anyone's, is not searched for modules.
+            # -P: modules are not searched in the current folder, which may contain untrusted files.
             command = [executable, "-P", "-m", WORKER]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 - a module of this program
             write_frame(cast("IO[bytes]", self._process.stdin), list(further_names()))
@@ -167,7 +167,7 @@ class _Worker:
         if process is None:
             return
         for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):  # what the process has not read is not needed any more
+            with suppress(OSError):  # the process may have exited without reading its input
                 cast("IO[bytes]", pipe).close()
         try:
             process.wait(END_SECONDS)

@@ -1,6 +1,6 @@
-"""The process that parses files for another one: frames of files on standard input, of documents on standard output.
+"""Parses files for another process: reads frames of files from standard input, writes documents to standard output.
 
-It ends when its input ends, which happens when the other process exits in any way.
+The process ends when its input ends, that is, when the other process exits in any way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LENGTH_BYTES = 8
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
-    """Parse every frame of files until the source ends. The first frame has the names of further documents."""
+    """Parse every frame of files until the source ends. The first frame has the masks of `read_also`."""
     read_also(cast("list[str]", read_frame(source)))
     while True:
         try:
@@ -32,7 +32,7 @@ def write_frame(target: IO[bytes], value: object) -> None:
     """Write one value of plain types.
 
     Raises:
-        OSError: the reader has gone.
+        OSError: the reader has exited.
     """
     content = marshal.dumps(value)  # pyright: ignore[reportArgumentType] - a value of another type raises ValueError
     target.write(len(content).to_bytes(_LENGTH_BYTES, "little"))
@@ -44,7 +44,7 @@ def read_frame(source: IO[bytes]) -> object:
     """Read one value.
 
     Raises:
-        EOFError: the writer has gone.
+        EOFError: the writer has exited.
     """
     length = int.from_bytes(_exactly(source, _LENGTH_BYTES), "little")
     return marshal.loads(_exactly(source, length))  # noqa: S302 - from a process of this program
@@ -59,12 +59,12 @@ def _exactly(source: IO[bytes], count: int) -> bytes:
 
 def main() -> None:
     """Serve the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts both; the other process decides when to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal interrupts both processes; the parent decides when to end
     gc.disable()  # documents contain no cycles
     try:
         serve(sys.stdin.buffer, sys.stdout.buffer)
     except BrokenPipeError:
-        sys.stdout = None  # the other process has gone; Python would flush into the pipe at exit
+        sys.stdout = None  # the parent has exited; otherwise Python would flush into the closed pipe at exit
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What the index stores of a document, as far as the document's bytes determine it.
+"""The data of a document in the index that its bytes determine.
 
-Plain values only, so that a process that parses files can pass them on at the cost of copying them.
+It consists of plain values, so that a process that parses files can pass it on cheaply.
 """
 
 from __future__ import annotations

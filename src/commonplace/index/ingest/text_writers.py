@@ -13,16 +13,22 @@ from commonplace.index.fulltext.tantivy_index import FullTextWriter
 
 MAX_RECENT = 64
 RECENT_SHARE = 16
-"""Maximum number of recent documents in the catalogue: one per `RECENT_SHARE` documents, at most `MAX_RECENT`."""
+"""The maximum number of recent documents is one per `RECENT_SHARE` documents, but at most `MAX_RECENT`."""
 LARGE_TEXT = 1_000_000
-"""Size of a text above which a document is flushed at once, because tokenizing it in every process is expensive."""
+"""Maximum size of a text in characters; a larger one is flushed at once, because every process would tokenize it."""
 
 
 class TextWriter(Protocol):
     """Writes the searchable texts of documents."""
 
     def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
-        """Replace the text of a document; None deletes it. `new`: no old text exists."""
+        """Replace the text of a document.
+
+        Args:
+            address: The document.
+            text: The text; None to delete it.
+            new: Whether there is certainly no old text.
+        """
         ...
 
 
@@ -36,7 +42,7 @@ class RecentTextWriter:
         """Whether any text was written."""
 
     def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:  # noqa: ARG002
-        """Replace the text of a document, whatever was there."""
+        """Replace the text of a document, whether or not there is an old one."""
         # The transaction increments the generation, so this number is unique among a document's texts.
         seq = read_number(self._connection, "generation") + 1
         self.used = True
@@ -64,7 +70,7 @@ class FullTextBatch:
         self._recent = {cast("int", row[0]) for row in connection.execute("SELECT id FROM recent")}
 
     def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
-        """Replace the text of a document, also a newer one that waits in the catalogue."""
+        """Replace the text of a document in the full text, and remove its text from the catalogue."""
         key = document_key(address.path)
         if key in self._recent:
             self._connection.execute("DELETE FROM recent WHERE id = ?", (key,))

@@ -1,4 +1,4 @@
-"""One transaction of an ingestion: files are read, and what is derived from them is written."""
+"""One transaction of an ingestion: reads files, and writes the data derived from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Outcome:
     removed: int = 0
     unreadable: dict[str, str] = field(default_factory=dict[str, str])
     changed: list[Address] = field(default_factory=list[Address])
-    """All documents in the counts."""
+    """All counted documents."""
     flush_due: bool = False
     """Whether `flush` should run, in the background."""
 
@@ -44,14 +44,14 @@ class Files:
     read: Callable[[Address], bytes]
     """Returns a file's bytes."""
     commit_time: Callable[[], str]
-    """Returns the time of the current commit in ISO 8601; called for files that have no time of their own."""
+    """Returns the time of the current commit in ISO 8601; called for files without a time."""
 
 
 class LoadedFile(NamedTuple):
     """A file that was read and has to be parsed and written."""
 
     known: Record | None
-    """Its old record; None if it is new."""
+    """The document's old record; None if the document is new."""
     stat: FileStat
     is_new: bool
     """Whether the index cannot contain the file."""
@@ -91,17 +91,17 @@ class IngestTransaction:
         """Bytes read so far."""
 
     def take(self, address: Address, stat: FileStat | None, *, new: bool = False) -> None:
-        """Index one file; arguments as of `load`."""
+        """Index one file. The arguments are those of `load`."""
         loaded = self.load(address, stat, new=new)
         if loaded:
             self.put(loaded, prepare(loaded.file))
 
     def load(self, address: Address, stat: FileStat | None, *, new: bool = False) -> LoadedFile | None:
-        """Read one file; None if nothing is left to do, because it is unchanged, gone, unreadable or no document.
+        """Read one file; None if there is nothing to parse: it is unchanged, missing, unreadable or not a document.
 
         Args:
             address: Address of the file.
-            stat: Its metadata; read if None.
+            stat: Metadata of the file; None to read it.
             new: Whether the index cannot contain the file.
         """
         known = None if new else record_at(self._connection, address.path)
@@ -110,7 +110,7 @@ class IngestTransaction:
         except StorageError as error:
             if known and address.path not in self._again:
                 self._outcome.unreadable[address.path] = str(error)
-                return None  # the document stays, because the file may still exist
+                return None  # the document remains in the index, because the file may still exist
         found = self._read_file(address, stat)
         if found is None:
             self._remove(address, known, new=new)
@@ -124,7 +124,7 @@ class IngestTransaction:
         return LoadedFile(known, stat, new, FileToParse(address.path, revision, raw))
 
     def put(self, loaded: LoadedFile, document: PreparedDocument) -> None:
-        """Write one document. Documents are put in the order in which they were loaded."""
+        """Write one document. Call it in the order in which the documents were loaded."""
         known, address = loaded.known, Address(loaded.file.path)
         self._linker.change(known, document.columns, document.links)
         self._outcome.changed.append(address)
@@ -141,7 +141,7 @@ class IngestTransaction:
         self._linker.finish()
 
     def _remove(self, address: Address, known: Record | None, *, new: bool) -> None:
-        """Remove a document, as far as it is there."""
+        """Remove a document from catalogue and full text, if it exists there."""
         if known:
             remove_rows(self._connection, [document_key(address.path)])
             self._linker.change(known, None)
@@ -152,7 +152,7 @@ class IngestTransaction:
         self._texts.put(address, None, new=new)
 
     def _read_file(self, address: Address, stat: FileStat | None) -> tuple[FileStat, bytes] | None:
-        """A file's metadata and bytes; None if it is not a document, is gone or is unreadable, which is recorded."""
+        """A file's metadata and bytes; None if it is not a document, missing or unreadable (the last is recorded)."""
         if address.path in self._unreadable:
             self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
         try:

@@ -1,1 +1,1 @@
-"""Links as readers ask for them: queries of the catalogue, and the sentences around links."""
+"""Queries of links in the catalogue, and the sentences around links."""

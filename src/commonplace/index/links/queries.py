@@ -1,4 +1,4 @@
-"""Queries of stored links, as one reader takes those with two sides."""
+"""Queries of stored links, with one reader's interpretation of links with two sides (`[[a|b]]`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from commonplace.index.stored.link_rows import link_from
 
 @dataclass(frozen=True, slots=True)
 class LinkQueries:
-    """Queries of the links as one reader takes them.
+    """Queries of the links, as interpreted by one reader.
 
     Args:
         connection: The catalogue, inside a transaction.
@@ -31,11 +31,11 @@ class LinkQueries:
     side: PageSide
 
     def of(self, source: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
-        """The links of a document (None: of all, by path), in order.
+        """The links of a document, in order.
 
         Args:
-            source: The document.
-            containing: Texts of which a link has one in its target, fragment, label or relation; () for all links.
+            source: The document; None for all documents, by path.
+            containing: Only links whose target, fragment, label or relation contains one of these texts; () for all.
         """
         conditions = ["l.source = ?"] if source else ["1"]
         conditions += [f"({' OR '.join(['instr(l.link, ?)'] * len(containing))})"] if containing else []
@@ -43,7 +43,7 @@ class LinkQueries:
         return self._resolved(" AND ".join(conditions), (*keys, *containing))
 
     def to(self, target: Address, sources: Sequence[Address] | None = None) -> list[ResolvedLink]:
-        """The links of other documents (None: of all) to a document or file, by source, then order."""
+        """The links of other documents (None: of all other documents) to a document or file, by source, then order."""
         keys = () if sources is None else (encode([document_key(one.path) for one in sources]),)
         among = " AND l.source IN (SELECT value FROM json_each(?))" if keys else ""
         if not target.is_document:
@@ -80,7 +80,7 @@ class LinkQueries:
         return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
 
     def edges(self) -> list[tuple[Address, Address]]:
-        """Every pair of documents with a link, once, by source then target; links to the own document are omitted."""
+        """Every pair of linked documents once, by source, then target; links within a document are omitted."""
         rows = self.connection.execute(
             "SELECT DISTINCT s.path, t.path FROM links l JOIN files s ON s.id = l.source JOIN files t"
             " ON t.id = l.target WHERE l.source <> l.target AND l.readers & ? ORDER BY s.path, t.path",
@@ -112,7 +112,7 @@ class LinkQueries:
 
 
 def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> set[tuple[str, str]]:
-    """`a` and `b` of a document's `[[a|b]]` of which `b` is the page for a reader."""
+    """`a` and `b` of those links `[[a|b]]` of a document whose page is `b` for the reader."""
     rows = connection.execute(
         "SELECT link FROM links WHERE source = ? AND side = 2 AND readers & ?", (document_key(source.path), int(side))
     )
@@ -124,7 +124,7 @@ _Found = tuple[str, str, int, str | None, str | None]
 
 
 def resolve_all(lookup: CatalogueLookup, document: Document, side: PageSide) -> list[ResolvedLink]:
-    """The links of a document as given, as a reader takes them, with their targets, in order."""
+    """The links of a parsed document with their targets, in order, as interpreted by a reader."""
     source = document.address
 
     def follow(link: Link) -> Address | None:

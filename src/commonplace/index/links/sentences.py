@@ -1,4 +1,4 @@
-"""The sentences around links, read from the files on request; the index does not store them."""
+"""Reads the sentences around links from the files; the index does not store them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of an index, from which the index of another state of the same folder begins."""
+"""Copies an index as the starting point for the index of another state of the same folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOCKS = ".lock"
 
 
 def revisions_of(folder: Path) -> dict[str, str] | None:
-    """The documents of an index by path, with their revisions; None unless it is a complete index of this version."""
+    """The revisions of an index's documents by path; None unless the index is complete and of this version."""
     try:
         with closing(_reading(folder / CATALOGUE_FILE)) as connection:
             if read_meta(connection, "version") != SCHEMA_VERSION or not read_meta(connection, "complete"):
@@ -36,16 +36,16 @@ def revisions_of(folder: Path) -> dict[str, str] | None:
 
 
 def copy_index(source: Path, target: Path, store: Store, files: Mapping[str, FileStat]) -> None:
-    """Copy an index to a new folder, as the beginning of the index of another store.
+    """Copy an index to a new folder, as the starting point for the index of another store.
 
-    Documents whose revision is that of the store's file count as indexed. Links to files that are not documents are
-    resolved again, and dates wait for the store's history.
+    Documents whose revision equals that of the store's file count as indexed. Links to files that are not documents are
+    resolved again, and dates are set again from the store's history.
 
     Args:
-        source: Folder of the index. Nobody writes its full text meanwhile.
+        source: Folder of the index. Its full text must not be written during the copy.
         target: A folder that does not exist.
         store: The files of the new index.
-        files: The metadata of its documents; `inode` holds the first 15 hex digits of the blob id.
+        files: Metadata of the store's documents; `inode` is the first 15 hex digits of the blob id.
 
     Raises:
         OSError, sqlite3.Error: the copy failed.
@@ -81,7 +81,7 @@ def _adapt(connection: sqlite3.Connection, store: Store, files: Mapping[str, Fil
         ((*stat, path, f"{stat.inode:015x}") for path, stat in files.items()),
     )
     others = OtherFiles(store)
-    # In two steps, because each has an index: of a hundred thousand links only these few are read.
+    # Two statements, because each can use an index, so that only the few affected links are read.
     connection.execute(
         "INSERT OR IGNORE INTO unsettled SELECT key FROM links WHERE attachment IS NOT NULL AND key <> ''"
     )
@@ -96,9 +96,9 @@ def _adapt(connection: sqlite3.Connection, store: Store, files: Mapping[str, Fil
 
 
 def _limit_dates(connection: sqlite3.Connection, latest: str) -> None:
-    """Let no document be newer than the commit until all are dated by the history up to it.
+    """Limit the documents' times to that of the commit, until they are dated by its history.
 
-    Most dates are those of the source already, and a row whose date stays costs no change of the catalogue's indexes.
+    Most times in the source are correct already, and only changed rows cost an update of the catalogue's indexes.
     """
     day = day_number(latest)
     connection.execute(
@@ -113,7 +113,7 @@ def _limit_dates(connection: sqlite3.Connection, latest: str) -> None:
 
 
 def _linked(source: str, target: str) -> str:
-    """A second name of a file; a copy where the file system has no hard links."""
+    """Create a hard link to a file; a copy if the file system has no hard links."""
     try:
         os.link(source, target)
     except OSError:

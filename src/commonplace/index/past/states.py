@@ -1,9 +1,9 @@
-"""Past states of a folder, each with an index of its own.
+"""Past states of a folder, each with its own index.
 
-The index of a commit begins as a copy of the nearest index there is, that of the present or of another commit: rows are
-copied, and the full text's segments, which never change, are linked. Documents are compared by blob id, so only those
-that differ are indexed. A finished index is never changed. The folder has a bounded number of them; the least recently
-used one is deleted.
+The index of a commit begins as a copy of the nearest existing index, which is the current one or that of another
+commit. Rows are copied, and the full text's segments, which never change, are hard-linked. Documents are compared by
+blob id, so only different ones are indexed. A complete index is never changed. The number of past indexes is limited;
+the least recently used ones are deleted.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from commonplace.index.past.index_copy import copy_index, revisions_of
 log = logging.getLogger(__name__)
 
 MAX_STATES = 8
-"""Number of past states of a folder whose indexes are stored."""
+"""Maximum number of past states of a folder whose indexes are stored."""
 MAX_OPEN = 4
-"""Number of past states that a process has open while no call uses them."""
+"""Maximum number of unused past states that a process has open."""
 STALE_COPY_SECONDS = 3600.0
-"""Age in seconds of an unfinished copy that a killed process has left."""
+"""Age in seconds above which an incomplete copy is deleted, because its process was killed."""
 COPY_PREFIX = "copy-"
 LEASE_SUFFIX = ".lease"
 
@@ -48,7 +48,7 @@ class _OpenState:
     store: Store
     index: LocalIndex
     lease: int | None
-    """File descriptor of the lock that prevents the deletion of the index; None in a folder that is not writable."""
+    """File descriptor of the lock that prevents deletion of the index; None if the folder is not writable."""
     users: int = field(default=0)
 
 
@@ -57,7 +57,7 @@ class IndexedPast:
 
     Args:
         commits: The commits.
-        live: Folder of the present's index.
+        live: Folder of the current index.
         folder: Folder of the past states' indexes.
         side: The side of `[[a|b]]` that is the page.
     """
@@ -78,7 +78,7 @@ class IndexedPast:
 
     @contextmanager
     def opened(self, commit: str) -> Generator[tuple[Store, Index]]:
-        """The files of a commit and their index. The first call at a commit indexes what differs."""
+        """The files of a commit and their index. The first call for a commit indexes the differing documents."""
         key = self._commits.key(commit)
         state = self._used(key)
         if state is None:
@@ -131,7 +131,7 @@ class IndexedPast:
             _release(state.lease)
 
     def _copy_nearest(self, store: Store, key: str) -> None:
-        """Begin the index of a commit as a copy of the index that differs from it in the fewest documents."""
+        """Copy the index with the fewest differing documents, as the starting point for the index of a commit."""
         target = self._folder / key
         if target.exists():
             return
@@ -168,7 +168,7 @@ class IndexedPast:
             self._folder.mkdir(parents=True, exist_ok=True)
             while True:
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                fcntl.flock(descriptor, fcntl.LOCK_SH)  # exclusive locks are held for one deletion
+                fcntl.flock(descriptor, fcntl.LOCK_SH)  # exclusive locks are held only during a deletion
                 os.utime(descriptor)
                 with suppress(FileNotFoundError):
                     if os.path.samestat(os.fstat(descriptor), path.stat()):

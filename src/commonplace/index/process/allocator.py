@@ -1,9 +1,9 @@
 """Settings of the C library's allocator for long-running processes.
 
-By default every thread that allocates gets its own arena, up to eight per processor, and memory freed in one is not
-available to another. Large short-lived blocks, such as those of Tantivy's writers, cause fragmentation. After an hour
-of mixed load two servers used 328 and 323 MB by default, and 216 and 209 MB with these settings, at the same processor
-time (docs/soak). With C libraries other than glibc, nothing is set.
+By default every thread that allocates gets its own arena, up to eight per processor, and memory freed in one arena is
+not available to others. Large short-lived blocks, such as those of Tantivy's writers, cause fragmentation. After an
+hour of mixed load two servers used 328 and 323 MB by default, and 216 and 209 MB with these settings, at the same
+processor time (docs/soak). With C libraries other than glibc, nothing is set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ARENA_MAX = -8
 
 ARENAS = 2
 MMAP_THRESHOLD = 1 << 17
-"""Size in bytes from which a block is mapped separately, and unmapped when it is freed."""
+"""Minimum size in bytes of a block that is mapped separately, and unmapped when it is freed."""
 TRIM_THRESHOLD = 16 * MMAP_THRESHOLD
 """Maximum number of free bytes at the end of the heap."""
 
@@ -56,7 +56,7 @@ def _trimming() -> Callable[[int], int] | None:
 @cache
 def _library() -> CDLL | None:
     """The C library if it is glibc, else None."""
-    import ctypes  # noqa: PLC0415 - only who writes or serves needs it
+    import ctypes  # noqa: PLC0415 - only writes and servers need it
 
     library = ctypes.CDLL(None)
     return library if hasattr(library, "malloc_trim") and hasattr(library, "mallopt") else None

@@ -1,4 +1,4 @@
-"""Detects errors whose only cause is the process's limit of open files, so that nothing counts as damaged or gone."""
+"""Detects errors caused by the process's limit of open files, so that no index or file counts as damaged or missing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import suppress
 from commonplace.domain.errors import UnavailableError
 
 MIN_FREE_FILES = 24
-"""Number of files that must be available: about what opening an index and writing to it needs at once."""
+"""Number of files that must be available; opening and writing an index needs about this number at once."""
 _ERRORS = {errno.EMFILE, errno.ENFILE}
 _SAID = ("TooManyOpenFiles", "Too many open files")
-"""Texts of this error in Tantivy."""
+"""Texts of this error in Tantivy's messages."""
 
 
 def raise_if_file_limit(error: BaseException) -> None:
-    """Raise the error of the limit if that is the cause; otherwise return.
+    """Raise the error of the limit if the limit is the cause of an error; otherwise return.
 
     Raises:
         UnavailableError: the limit is the cause.
@@ -53,11 +53,11 @@ def _is_shortage(error: BaseException) -> bool:
 
 
 def _are_few_left() -> bool:
-    """Whether few files are left: SQLite gives no reason if it cannot open a file, and the limit may have eased."""
+    """Whether fewer than `MIN_FREE_FILES` files can be opened now. SQLite does not say why it cannot open a file."""
     held: list[int] = []
     try:
         for _ in range(MIN_FREE_FILES):
-            held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))  # noqa: PERF401 - what is open is closed
+            held.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))  # noqa: PERF401 - `held` has all at an error
     except OSError as error:
         return error.errno in _ERRORS
     finally:

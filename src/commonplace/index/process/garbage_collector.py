@@ -1,4 +1,4 @@
-"""Control of Python's garbage collector: disabled during a batch, and frozen for permanent objects."""
+"""Controls Python's garbage collector: disables it during a batch, and excludes permanent objects."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def gc_disabled() -> Generator[None]:
     """Disable garbage collection for the duration of a `with` block.
 
-    A batch creates some hundred objects per file and keeps the rows until its end. They contain no cycles, and scanning
-    them repeatedly takes a tenth of the time.
+    A batch creates about a hundred objects per file, and retains the rows until its end. The objects contain no cycles,
+    and scanning them repeatedly takes a tenth of the time.
     """
     collects = gc.isenabled()
     gc.disable()
@@ -26,6 +26,6 @@ def gc_disabled() -> Generator[None]:
 def freeze_objects() -> None:
     """Exclude all current objects from garbage collection (`gc.freeze`) for the life of the process.
 
-    Modules, schemas and tables stay anyway. Scanning them takes 50 ms and more, in the middle of a call.
+    Modules, schemas and tables are never freed, and scanning them takes 50 ms or more during a call.
     """
     gc.freeze()

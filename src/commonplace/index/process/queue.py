@@ -1,4 +1,4 @@
-"""A queue of index updates that one thread runs in order, while callers wait for a limited time."""
+"""A queue of index updates that one thread runs in order. Callers wait with a timeout."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _Waiting = tuple[Sequence[Item], Future[None]]
 
 
 class OtherProcesses(Protocol):
-    """Processes that serve the same folders, and wait for each other's updates."""
+    """The other processes that serve the same folders. Each process waits for the updates of the others."""
 
     def begin(self) -> None:
-        """Tell them that an update begins."""
+        """Notify them that an update begins."""
         ...
 
     def end(self) -> None:
-        """Tell them that an update has ended."""
+        """Notify them that an update has ended."""
         ...
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds for the updates that they have begun. Returns whether all ended."""
+        """Wait at most `timeout` seconds for the updates of the other processes. Returns whether all have ended."""
         ...
 
 
@@ -36,16 +36,16 @@ class _Sharing:
 
 
 def share_updates(others: OtherProcesses) -> None:
-    """Tell other processes of this process's updates, and wait for theirs. Called before an index is opened."""
+    """Notify other processes of this process's updates, and wait for theirs. Call it before an index is opened."""
     _Sharing.others = others
 
 
 class UpdateQueue(Generic[Item]):
-    """Runs the updates of one index in order. Those that wait while one runs are run together.
+    """Runs the updates of one index in order. Updates that arrive while one is running are run together.
 
     Args:
         name: The index's name, for the log.
-        update: Takes the items of one or more updates.
+        update: Performs one or more updates, given all their items.
     """
 
     def __init__(self, name: str, update: Callable[[Sequence[Item]], None]) -> None:
@@ -62,8 +62,8 @@ class UpdateQueue(Generic[Item]):
         """Run an update after all earlier ones, or together with some of them.
 
         Args:
-            items: What to update; an exception is logged.
-            timeout: Seconds to wait for the update, which continues in any case.
+            items: The items to update. An exception of the update is logged.
+            timeout: Timeout in seconds; the update continues afterwards.
 
         Raises:
             RuntimeError: the queue is closed.
@@ -108,7 +108,7 @@ class UpdateQueue(Generic[Item]):
                 self._run_together([one])
 
     def _run_together(self, updates: Sequence[_Waiting[Item]]) -> bool:
-        """Run updates as one. Returns false if that failed and each is to be run by itself."""
+        """Run several updates as one. Returns false if this failed, so that each must be run separately."""
         error = self._worker.submit(self._update, [item for items, _ in updates for item in items]).exception()
         if error is not None and len(updates) > 1:
             return False

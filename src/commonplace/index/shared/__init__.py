@@ -1,1 +1,1 @@
-"""Indexes that several servers share: the adapter of a search cluster, and the same port on the embedded index."""
+"""Indexes that several servers share: an adapter for a search cluster, and an implementation on the embedded index."""

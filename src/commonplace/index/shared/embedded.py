@@ -1,7 +1,7 @@
-"""The port of a shared engine on the embedded index: what an engine must do, without one.
+"""An implementation of the port of a shared engine on the embedded index, for one process.
 
-Generations are held in memory and in folders that the operating system deletes. It serves one process, and is what the
-contract of the port is held against beside a cluster.
+Generations are in memory and in temporary folders. The contract tests of the port run on this implementation and on a
+cluster.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Generation:
     folder: Path
     index: LocalIndex
     numbers: dict[Address, int] = field(default_factory=dict[Address, int])
-    """The place on the branch of the last write of each page, deletions included."""
+    """Position on the branch of the last write or deletion of each page."""
     through: BranchPosition | None = None
 
 
@@ -48,7 +48,7 @@ class EmbeddedBases:
     """The bases of one process. Thread-safe.
 
     Args:
-        folder: Where the indexes lie.
+        folder: Folder of the indexes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -59,7 +59,7 @@ class EmbeddedBases:
         self._made = 0
 
     def begin(self, base: SharedBase) -> int:
-        """A new, empty generation."""
+        """Create an empty generation; returns its number."""
         with self._lock:
             held = self._generations.setdefault(base, {})
             number = max(held, default=0) + 1
@@ -72,7 +72,7 @@ class EmbeddedBases:
             return number
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Have a generation searched, and delete those before it."""
+        """Make a generation the searched one, and delete the generations before it."""
         with self._lock:
             held = self._generations[base]
             self._published[base] = generation
@@ -91,7 +91,7 @@ class EmbeddedBases:
         """A generation (None: the published one), which is not deleted during the `with` block.
 
         Raises:
-            NotFoundError: kind "engine": there is none.
+            NotFoundError: kind "engine": there is no such generation.
         """
         with self._lock:
             wanted = self._published.get(base) if number is None else number
@@ -115,7 +115,7 @@ class EmbeddedReader:
         question: QuestionVector | None = None,
     ) -> SharedResult:
         """Ranked pages of each base, by words."""
-        del labels, question  # it has the links of its own pages, and no vectors
+        del labels, question  # the index has the links of its pages, and no vectors
         results: dict[SharedBase, SearchResult] = {}
         for base in bases:
             with self._bases.used(base) as generation:
@@ -123,7 +123,7 @@ class EmbeddedReader:
         return SharedResult(results)
 
     def through(self, base: SharedBase) -> BranchPosition | None:
-        """Up to where the published index contains the branch."""
+        """The branch position that the published index has reached; None if there is none."""
         try:
             with self._bases.used(base) as generation:
                 return generation.through
@@ -151,11 +151,11 @@ class EmbeddedWriter:
         return self._bases.begin(base)
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Have a generation searched."""
+        """Make a generation the searched one."""
         self._bases.publish(base, generation)
 
     def put(self, base: SharedBase, number: int, pages: Iterable[SharedPage], generation: int | None = None) -> None:
-        """Take pages in; `advance` indexes them."""
+        """Add pages; `advance` indexes them."""
         with self._bases.used(base, generation) as held:
             for page in pages:
                 if number >= held.numbers.get(page.record.address, 0):
@@ -166,7 +166,7 @@ class EmbeddedWriter:
     def remove(
         self, base: SharedBase, addresses: Iterable[Address], number: int, generation: int | None = None
     ) -> None:
-        """Take pages out; `advance` removes them from the index."""
+        """Remove pages; `advance` removes them from the index."""
         with self._bases.used(base, generation) as held:
             for address in addresses:
                 if number >= held.numbers.get(address, 0):
@@ -175,7 +175,7 @@ class EmbeddedWriter:
                     held.store.changes += 1
 
     def advance(self, base: SharedBase, position: BranchPosition, generation: int | None = None) -> None:
-        """Index what was written, then set the position."""
+        """Index the written pages, then set the position."""
         with self._bases.used(base, generation) as held:
             held.index.sync()
             if held.through is None or position.number >= held.through.number:

@@ -1,4 +1,4 @@
-"""The pages of one generation as a store, held in memory: what the embedded index indexes."""
+"""An in-memory store of the pages of one generation, from which the embedded index is filled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOBODY = Author("", "")
 
 
 class PageStore:
-    """`domain.ports.Store` of pages. Read-only for others; `pages` is changed by the owner alone.
+    """`domain.ports.Store` of pages. Read-only, except that the owner changes `pages`.
 
     Args:
         name: Name of the base.
@@ -29,14 +29,14 @@ class PageStore:
         self.identity = identity
         self.pages: dict[Address, SharedPage] = {}
         self.changes = 0
-        """Number of changes, which the owner counts."""
+        """Number of changes; incremented by the owner."""
         self.history = _RecordDates(self)
         self.read_only_reason = "it is an index"
         self.repository = None
         self.trash = None
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
-        """Every page."""
+        """All pages."""
         return iter([(address, self._stat(page)) for address, page in self.pages.items()])
 
     def skipped(self) -> list[tuple[str, str]]:
@@ -75,12 +75,12 @@ class PageStore:
         return self
 
     def transaction(self, message: str, author: Author | None = None) -> NoReturn:
-        """Refuse to write."""
+        """Raises ReadOnlyError."""
         del message, author
         raise ReadOnlyError(self.read_only_reason, kind="engine")
 
     def recover(self) -> list[str]:
-        """Nothing is ever interrupted."""
+        """An empty list: there are no interrupted writes."""
         return []
 
     @staticmethod
@@ -91,7 +91,7 @@ class PageStore:
 
 
 class _RecordDates:
-    """`domain.ports.History` that knows of each page what its record says: when it was made and changed."""
+    """`domain.ports.History` with two commits for each page, dated by the page's record."""
 
     available = True
 
@@ -99,7 +99,7 @@ class _RecordDates:
         self._store = store
 
     def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """A first and a last commit with the dates of each record."""
+        """First and last commit of each page, with the created and updated dates of its record."""
         chosen = self._store.pages if addresses is None else addresses
         found = ((address, self._store.pages.get(address)) for address in chosen)
         return {
@@ -109,11 +109,11 @@ class _RecordDates:
         }
 
     def touched_since(self, commit: str) -> set[Address] | None:
-        """Unknown: all pages are dated again."""
+        """None (unknown), so that all pages are dated again."""
         del commit
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """None."""
+        """An empty set."""
         del known
         return set()
 

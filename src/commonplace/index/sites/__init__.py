@@ -1,1 +1,1 @@
-"""The docs trees and translations of a collection: found in its folder, stored in the catalogue."""
+"""Docs trees and translations of a collection, found in its folder and stored in the catalogue."""

@@ -16,9 +16,9 @@ from commonplace.domain.sites.tree import SiteTree
 from commonplace.index.catalogue.path_existence import DiskStore
 
 MAX_DEPTH = 3
-"""Maximum number of folders above a configuration file."""
+"""Maximum depth of a configuration file: number of folders above it."""
 MAX_FOLDERS = 200
-"""Maximum number of folders in which configuration files are looked for."""
+"""Maximum number of folders that are searched for configuration files."""
 
 _NAMES = {name.partition("/")[0] for name in config_names()}
 
@@ -28,10 +28,10 @@ class SiteFinder:
 
     Args:
         store: The files.
-        declared: The setting `link_roots`: `URL=FOLDER` each, which replaces recognition; `none` turns it off.
+        declared: The setting `link_roots`: `URL=FOLDER` each, which replaces detection; `none` disables detection.
 
     Raises:
-        ValueError: an entry is not of that form.
+        ValueError: an entry is not of the form `URL=FOLDER`.
     """
 
     def __init__(self, store: Store, declared: Sequence[str] = ()) -> None:
@@ -40,10 +40,10 @@ class SiteFinder:
         self._declared = None if self._off else declared_tree(declared)
 
     def find(self, document_folders: Iterable[str]) -> list[SiteTree] | None:
-        """The docs trees of a collection, outermost first; None if the store has no folder to look into.
+        """The docs trees of a collection, outermost first; None if the store has no folder on disk.
 
         Args:
-            document_folders: The folders that hold documents; configuration files are looked for in them and above.
+            document_folders: The folders with documents; they and the folders above are searched.
         """
         if self._declared:
             return [self._declared]
@@ -71,7 +71,7 @@ class SiteFinder:
         return Path(cast("Path", self._root), path)
 
     def _folders(self, folder: str) -> list[str]:
-        """The names of the real folders in a folder, without hidden ones."""
+        """Names of the folders in a folder, except links and hidden folders."""
         found = (one.name for one in self._entries(folder) if one.is_dir(follow_symlinks=False))
         return sorted(name for name in found if name[0] != "." and name not in SKIPPED_FOLDERS)
 
@@ -96,7 +96,7 @@ class SiteFinder:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_CONFIG_BYTES:
                 return ""
-            with os.fdopen(descriptor, "rb", closefd=False) as file:  # of a folder it would raise
+            with os.fdopen(descriptor, "rb", closefd=False) as file:  # would raise for a folder
                 return file.read(MAX_CONFIG_BYTES).decode("utf-8", "replace")
         except OSError:
             return ""

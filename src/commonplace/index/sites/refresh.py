@@ -1,4 +1,4 @@
-"""Refreshes what the catalogue stores of docs trees and translations."""
+"""Refreshes the docs trees and translations in the catalogue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refresh_sites(
         stored = read_meta(connection, SITES), read_meta(connection, LANGUAGE_FOLDERS)
     folders.update(path.rpartition("/")[0] for path in paths)
     found = finder.find(folders)
-    # The index of a past state is a copy, which has the docs trees of the copied one.
+    # The index of a past state is a copy, and retains the docs trees of the copied index.
     sites = (stored[0] or "[]") if found is None else json.dumps([as_json(site) for site in found])
     languages = json.dumps(language_folders(folders))
     if (sites, languages) == stored:

@@ -1,4 +1,4 @@
-"""The order of translations in a ranking: of the copies of a text, the one in the reader's language comes first."""
+"""The order of translations in a ranking: the copy of a text in the reader's language comes first."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Collection, Mapping
 from commonplace.domain.sites.translations import translations_behind
 
 TRANSLATION_WINDOW = 100
-"""Number of the best documents among which copies are looked for; the same for every page of results."""
+"""Number of the best documents that are searched for translations; the same for every page of results."""
 
 
 def readers_language_first(
     scores: Mapping[int, float], paths: Mapping[int, str], language: str, folders: Collection[str]
 ) -> dict[int, float]:
-    """A ranking with each text once where its best copy stood, and the other copies at the end of the window.
+    """A ranking in which one copy of each text has the rank of the best copy, and the others are behind the window.
 
-    The scores stay in their places, so that they fall from the first to the last.
+    The scores remain in descending order: documents change places, scores do not.
 
     Args:
         scores: Scores by document, best first.
-        paths: Paths of the first `TRANSLATION_WINDOW` of them.
+        paths: Paths of the first `TRANSLATION_WINDOW` documents.
         language: The reader's language.
         folders: The folders that hold translations.
     """

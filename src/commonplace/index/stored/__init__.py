@@ -1,1 +1,1 @@
-"""The forms in which the catalogue stores what it cannot hold in plain columns."""
+"""Stored forms of values that do not fit into plain columns of the catalogue."""

@@ -1,4 +1,4 @@
-"""Links as the catalogue stores them: each as one text, with the targets of its sides."""
+"""Stored form of links in the catalogue: one text for each link, with the targets of its sides."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LAST = 2
 """`links.side` of `b` in `[[a|b]]`."""
 _SEPARATOR = "\x1f"
 _SEPARATORS = 11
-"""Separators in a stored link, which cost a tenth of JSON."""
+"""Number of separators in a stored link. The format takes a tenth of the time of JSON."""
 
 LinkTarget = tuple[str, str, bool]
-"""Collection and target of a link, and whether it is a Markdown link: all that determines the document it leads to."""
+"""The values that determine a link's document: collection, target, and whether it is a Markdown link."""
 LinkSides = tuple[tuple[LinkTarget, str], ...]
-"""The targets of a link's sides, the first one first, each with the stored link."""
+"""The targets of a link's sides in order, each with the stored link."""
 
 
 class LinkColumns(NamedTuple):
-    """A document's names and links, as far as its bytes determine them; plain values only."""
+    """Names and links of a document that its bytes determine; plain values only."""
 
     keys: tuple[str, ...]
     """Every key by which links find the document."""
@@ -43,7 +43,7 @@ def _sides_of(link: Link) -> LinkSides:
 
 
 def link_from(stored: str, side: int) -> Link:
-    """Parse a stored link (`links.link`), by the side that its row has (`links.side`)."""
+    """Parse a stored link (`links.link`) with the side of its row (`links.side`)."""
     if not side:
         return _link_from(stored)
     own, _, other = stored.partition(_SIDES)
@@ -61,7 +61,7 @@ def _link_from(stored: str) -> Link:
 
 
 def _stored_side(link: Link) -> str:
-    """A link with two sides."""
+    """The stored form of one side of a link with two sides."""
     both = (link, link.other) if link.other else (link,)
     return _SIDES.join([_stored(one).replace(_SIDES, "\ufffd") for one in both])
 

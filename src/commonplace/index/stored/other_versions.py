@@ -1,4 +1,4 @@
-"""Indexes that other versions of the program left beside this one's."""
+"""Removes unused indexes of other versions of the program."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from commonplace.index.stored.index_version import FOLDER_PREFIX
 log = logging.getLogger(__name__)
 
 UNUSED_SECONDS = 30 * 86_400
-"""Seconds after its last use for which another version's index is kept."""
+"""Retention of another version's index in seconds after its last use."""
 USED_FILE = "lock"
-"""File whose time says when an index was last opened."""
+"""File whose modification time is the time of the last opening of an index."""
 SHARED_FILE = "catalogue.sqlite3"
 SHARED = (SHARED_FILE, f"{SHARED_FILE}-wal", f"{SHARED_FILE}-shm", USED_FILE, "fulltext", "past")
-"""What earlier programs have in the collection's folder itself."""
+"""Names of the index files that earlier versions of the program stored in the collection's folder itself."""
 
 
 def remove_unused_versions(folder: Path) -> None:
-    """Record the use of an index, and delete what other versions have not used for long.
+    """Record the use of an index, and delete other versions' indexes that were unused for `UNUSED_SECONDS`.
 
     Args:
         folder: Folder of the index, in the collection's folder.

@@ -1,4 +1,4 @@
-"""How current answers are: the commits that replicas contain, and waits for a commit that a caller needs."""
+"""Freshness of answers: the commits that replicas contain, and waiting for a commit that a caller needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.services.collections import Collection, Collections
 
 WAIT_SECONDS = 10.0
-"""Maximum seconds that a call waits for the commits that it names."""
+"""Timeout in seconds of a call for the commits that it names."""
 MAX_COMMITS = 100
 """Maximum number of commits in one call."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -36,7 +36,7 @@ def parse_needed(text: str) -> list[NeededCommit]:
             `contained_commits`.
 
     Raises:
-        InvalidInputError: the text has another form.
+        InvalidInputError: the text does not have this form.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     found: list[NeededCommit] = []
@@ -57,16 +57,16 @@ def parse_needed(text: str) -> list[NeededCommit]:
 def wait_for_commits(collections: Collections, text: str, timeout: float = WAIT_SECONDS) -> None:
     """Wait until the replicas contain the commits that a caller needs.
 
-    A collection that is no replica contains every commit of its own, and is not waited for.
+    A collection that is not a replica contains all of its commits, and needs no waiting.
 
     Args:
         collections: The collections that the caller may use.
-        text: As for `parse_needed`.
-        timeout: Seconds for all of them together.
+        text: The commits, as for `parse_needed`.
+        timeout: Timeout in seconds for all commits together.
 
     Raises:
         InvalidInputError: the text is invalid, or names no collection although several are served.
-        NotFoundError: kind "collection" or "commit": there is no such collection, or its branch has dropped the commit.
+        NotFoundError: kind "collection" or "commit": there is no such collection, or its branch has lost the commit.
         UnavailableError: kind "commit": a replica did not receive its commit in time.
     """
     deadline = time.monotonic() + timeout

@@ -1,4 +1,4 @@
-"""Counts of the searches of one base, by what answered them."""
+"""Counts the searches of one base, by the index that answered them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ class SearchCounts:
             self._counts[answered_by] += 1
 
     def now(self) -> Mapping[AnsweredBy, int]:
-        """The counts so far, with those that are 0."""
+        """The counts so far, including zeros."""
         with self._lock:
             return dict(self._counts)

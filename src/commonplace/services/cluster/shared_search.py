@@ -1,4 +1,4 @@
-"""An index whose searches a shared engine answers, and this server's own index whatever the engine cannot."""
+"""An index whose searches are answered by a shared engine, or by this server's own index if the engine cannot."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from commonplace.services.cluster.tailer import Tailer
 log = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 5.0
-"""How long a failing engine is not asked again, so that searches do not wait for it one by one."""
+"""Seconds after a failure in which the engine gets no searches, so that these do not wait for a failing engine."""
 OWN_ANSWER = "The answer comes from this server's own index."
 PARTIAL = "A part of the shared index could not be searched: there may be more pages than these."
 
 
 class SharedSearch:
-    """`domain.ports.Index`: searches by a shared engine, all else by this server's own index.
+    """`domain.ports.Index` that sends searches to a shared engine, and all other calls to this server's own index.
 
-    Searches by meaning are answered by the engine if it has the vectors, else by the own index.
+    A semantic search is answered by the engine if it has the vectors, otherwise by the own index.
 
     Args:
         own: This server's own index.
         reader: The engine.
-        tailer: What keeps the engine's index current.
+        tailer: The tailer that updates the engine's index.
     """
 
     def __init__(self, own: Index, reader: SharedIndexReader, tailer: Tailer) -> None:
@@ -45,7 +45,7 @@ class SharedSearch:
         self._resting_until = 0.0
         self._reason = ""
 
-    if TYPE_CHECKING:  # every other question is passed on as it is
+    if TYPE_CHECKING:  # `__getattr__` forwards every other call
 
         def __getattr__(self, name: str) -> object: ...
 
@@ -55,7 +55,7 @@ class SharedSearch:
             return getattr(self.own, name)
 
     def preferring_last(self) -> SharedSearch:
-        """The same with the own index for readers who prefer `b` of `[[a|b]]`."""
+        """The same index, with the own index for readers who prefer `b` in `[[a|b]]`."""
         return SharedSearch(self.own.preferring_last(), self.reader, self._tailer)
 
     @property
@@ -64,24 +64,24 @@ class SharedSearch:
         return self._tailer.base
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Ranked documents with their best sections, from the engine if it has what this server has."""
+        """Ranked documents with their best sections; from the engine if it contains this server's commit."""
         return search_together([(cast("Index", self), query)])[0]
 
     def is_shared(self, query: SearchQuery) -> bool:
-        """Whether the engine is asked: it has what this server has, and answered the last time."""
+        """Whether the engine is used: it contains this server's commit, and its last answer was no error."""
         if _has_own_vectors(query):
             return False
         return self._tailer.is_current and not (self._tailer.problem or self._resting())
 
     def labels(self, address: Address) -> set[tuple[str, str]]:
-        """Label and target of each link of a page, as this index's reader takes them."""
+        """Label and target of each link of a page, as interpreted by the reader of this index."""
         return {(one.link.label, one.link.raw) for one in self.own.links_from(address) if one.link.label}
 
     def search_alone(self, query: SearchQuery) -> SearchResult:
-        """The own index's answer. While the engine takes a commit in, nothing is wrong and nothing is said.
+        """The answer of the own index. It has no notice while the engine is being updated to a commit.
 
         Raises:
-            UnavailableError: kind "engine": a search by meaning alone, whose vectors the engine has.
+            UnavailableError: kind "engine": a purely semantic search, whose vectors are in the engine.
         """
         if _has_own_vectors(query):
             return self.own.search(query)
@@ -102,7 +102,7 @@ class SharedSearch:
         self._tailer.searches.add("engine, in part" if in_part else "engine")
 
     def rest(self, reason: str) -> None:
-        """Do not ask the engine for a while, because it has just failed."""
+        """Send no searches to the engine for `PAUSE_SECONDS`, because it has just failed."""
         with self._lock:
             self._resting_until = time.monotonic() + PAUSE_SECONDS
             if reason != self._reason:
@@ -115,7 +115,7 @@ class SharedSearch:
 
 
 def search_together(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
-    """The results of several indexes. Those that one engine has are asked in one go, as far as their queries are equal.
+    """The results of several indexes. Equal queries to one engine are sent together.
 
     Raises:
         InvalidInputError: a text is blank.
@@ -137,7 +137,7 @@ def _alone(index: Index, query: SearchQuery) -> SearchResult:
 
 
 def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[SearchResult]:
-    """The engine's results, or those of the own indexes if it fails."""
+    """The engine's results; those of the own indexes if the engine fails."""
     of_base = {index.base: index for index in indexes}
     generations = [index.own.generation for index in indexes]
     question = query.similarity.question if isinstance(query.similarity, EngineSimilarity) else None
@@ -151,7 +151,7 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
     except (UnavailableError, NotFoundError) as error:
         if error.kind != "engine":
             raise
-        if isinstance(error, NotFoundError) and len(indexes) > 1:  # one of them was dropped; the others are there
+        if isinstance(error, NotFoundError) and len(indexes) > 1:  # one base was dropped; the others may exist
             return [result for index in indexes for result in _from_engine([index], query)]
         for index in indexes:
             index.rest(str(error))
@@ -172,7 +172,7 @@ def _from_engine(indexes: Sequence[SharedSearch], query: SearchQuery) -> list[Se
 
 
 def _with_known_ids(own: Index, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Hits of the engine with what only an index of all pages can tell: whether other pages have the same id."""
+    """Hits of the engine, with a mark on ids that several pages have, which only the own index can tell."""
     known = [own.record(hit.record.address) for hit in hits]
     return tuple(
         [
@@ -183,12 +183,12 @@ def _with_known_ids(own: Index, hits: Sequence[Hit]) -> tuple[Hit, ...]:
 
 
 def _has_own_vectors(query: SearchQuery) -> bool:
-    """Whether a query comes with similarities of this server's own vectors."""
+    """Whether a query has similarities from this server's own vectors."""
     return query.similarity is not None and not isinstance(query.similarity, EngineSimilarity)
 
 
 def _noted(result: SearchResult, notice: str) -> SearchResult:
-    """A result with a notice, which faces without room for it take from the call's context."""
+    """A result with a notice. The notice is also recorded in the call's context, for faces that cannot show it here."""
     if notice:
         note(notice)
     return replace(result, notice=notice)

@@ -1,7 +1,7 @@
-"""The tailer of a base: it keeps the index that a shared engine has of the base at the commit that this server follows.
+"""The tailer of a base: updates the base's index in a shared engine to the commit that this server follows.
 
-Every server of a base has one. They need no agreement: writes are ordered by the position on the branch, repeating one
-is harmless, and the server that wrote last goes first the next time, while the others look whether it did.
+Every server of a base has a tailer. Tailers need no coordination: writes are ordered by their position on the branch,
+and repeating a write is harmless. The server that wrote last writes first the next time; the others wait and check.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from commonplace.services.cluster.search_counts import SearchCounts
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2.0
-"""How long a server waits for another one that wrote the last commit."""
+"""Seconds for which a server waits for the server that wrote the last commit."""
 VERIFY_SECONDS = 3600.0
-"""Seconds between two comparisons of the whole index with the base. The engine may lose what it acknowledged."""
+"""Interval in seconds between full comparisons of the index with the base; engines may lose acknowledged writes."""
 BATCH_PAGES = 500
-"""Pages whose records are read together."""
+"""Number of pages whose records are read together."""
 
 
 class Branch(Protocol):
-    """The commits of a base's branch, as its clone has them."""
+    """The commits of a base's branch in its clone."""
 
     def number(self, commit: str) -> int:
-        """The commit and its ancestors, counted."""
+        """Number of commits in the history of a commit, including itself."""
         ...
 
     def has(self, commit: str) -> bool:
-        """Whether the clone has a commit, of the branch or of an earlier state of it."""
+        """Whether the clone has a commit, on the branch or from an earlier fetch."""
         ...
 
     def holds(self, tip: str, commit: str) -> bool:
@@ -56,14 +56,14 @@ class Branch(Protocol):
 
 
 class Tailer:
-    """Keeps one base's shared index current. `follow` is called from one thread; the rest from any.
+    """Updates the shared index of one base. `follow` is called from one thread, all other methods from any.
 
     Args:
         base: The base.
-        branch: Its commits.
-        index: This server's own index, which is at the commit that is followed.
-        reader: Searches of the engine.
-        writer: Writes of the engine.
+        branch: The commits of the base.
+        index: This server's own index, which contains the followed commit.
+        reader: The engine's reader.
+        writer: The engine's writer.
     """
 
     def __init__(
@@ -82,10 +82,10 @@ class Tailer:
         self._expected = 0
         """Number of calls of `expect`."""
         self._known: tuple[str, Mapping[Address, Revision]] | None = None
-        """The commit and the pages that the engine had when this server last compared or wrote them."""
+        """Commit and pages of the engine's index when this server last compared or wrote it; None if unknown."""
         self._patience = 0.0
         self._strange = ""
-        """A commit that the engine names and the clone lacks, as of the last look."""
+        """The commit of the engine's index if the clone lacked it at the last check; "" otherwise."""
         self._verified = 0.0
 
     @property
@@ -95,28 +95,28 @@ class Tailer:
             return self._current
 
     def status(self) -> EngineStatus:
-        """How far the shared index is behind, and what answered the searches so far."""
+        """State of the shared index, and counts of the searches by the index that answered them."""
         with self._lock:
             behind = 0.0 if self._current else time.monotonic() - self._behind_since
         return EngineStatus(behind, self.searches.now())
 
     @property
     def problem(self) -> str:
-        """Why the shared index could not be brought to the commit, in a sentence; "" if it could, or is about to be."""
+        """A sentence with the reason why the last update of the shared index failed; "" if it did not fail."""
         with self._lock:
             return self._problem
 
     def expect(self) -> None:
-        """Say that this server is about to be at another commit. Until `follow` succeeds, the index is not current."""
+        """Announce a move of this server to another commit. The index is not current until `follow` succeeds."""
         with self._lock:
             self._set_current(False)
             self._expected += 1
 
     def follow(self, commit: str) -> bool:
-        """Bring the shared index to a commit that this server's own index contains. Never raises.
+        """Update the shared index to a commit that this server's own index contains. Never raises.
 
         Returns:
-            Whether it is there. If not, the call is to be repeated.
+            Whether the shared index contains the commit. If not, repeat the call.
         """
         problem: str = ""
         building = False
@@ -126,14 +126,14 @@ class Tailer:
             if not self._reach(BranchPosition(self._branch.number(commit), commit)):
                 problem = "The shared index is behind this server."
         except KnowledgeError as error:
-            # While another server builds the index nothing is wrong: this one searches by itself.
+            # It is no problem if another server builds the index: this server uses its own index meanwhile.
             building = bool(error.context.get("building"))
             problem = "" if building else str(error)
         with self._lock:
             if problem and problem != self._problem:
                 log.warning("%s: %s", self.base.name, problem)
             self._problem = problem
-            # A write of this server meanwhile made the index outdated again.
+            # A call of `expect` meanwhile means that the index is outdated again.
             self._set_current(not problem and not building and expected == self._expected)
         return not problem and not building
 
@@ -163,7 +163,7 @@ class Tailer:
         return True
 
     def _through(self) -> BranchPosition | None:
-        """Where the engine is; None if its index has to be made, because there is none that this version can use."""
+        """The position of the engine's index; None if it must be created, because this version can use none."""
         try:
             return self._reader.through(self.base)
         except UnavailableError as error:
@@ -172,10 +172,10 @@ class Tailer:
             raise
 
     def _has_dropped(self, through: BranchPosition, position: BranchPosition) -> bool:
-        """Whether the branch no longer has the commit that the engine is at.
+        """Whether the branch no longer contains the commit of the engine's index.
 
-        A commit that the clone lacks may have been pushed a moment ago, and another server was faster. If it is still
-        lacking after the remote was read again, a forced push has taken it away.
+        If the clone lacks the commit, it may be a new one that another server has fetched earlier. If the commit is
+        still missing after the next fetch, a forced push has removed it.
         """
         if self._branch.has(through.commit):
             self._strange = ""
@@ -187,7 +187,7 @@ class Tailer:
         return before == through.commit
 
     def _rebuild(self, position: BranchPosition) -> None:
-        """Fill a new generation and publish it. What is published goes on being searched meanwhile."""
+        """Fill a new generation and publish it. Searches use the published generation meanwhile."""
         generation = self._writer.begin(self.base)
         wanted = self._index.revisions()
         self._writer.put(self.base, position.number, self._pages(wanted), generation)
@@ -199,7 +199,7 @@ class Tailer:
         log.info("%s: %s pages are in the shared index", self.base.name, f"{len(wanted):,}")
 
     def _catch_up(self, through: BranchPosition, position: BranchPosition) -> None:
-        """Write what differs between the commit that the engine is at and the one that it is to be at."""
+        """Write the pages that differ between the commit of the engine's index and the new commit."""
         wanted = self._index.revisions()
         if self._known is not None and self._known[0] == through.commit:
             differences = _differences(self._known[1], wanted)
@@ -226,10 +226,10 @@ class Tailer:
         self._verified = time.monotonic()
 
     def _pages(self, addresses: Iterable[Address]) -> Iterator[SharedPage]:
-        """The pages at these addresses that are still there."""
+        """The pages at these addresses that still exist."""
         left = iter(sorted(addresses))
         while group := tuple(islice(left, BATCH_PAGES)):
-            # Sorted by its dates, the list waits until they are known.
+            # A query sorted by a date waits until the history has been read, so that the records have their dates.
             query = ListQuery(filter=Filter(among=group), sort="updated", limit=len(group))
             for record in self._index.list(query).records:
                 try:

@@ -1,4 +1,4 @@
-"""Comparisons of pages: contradictions, near-duplicates, and sources that changed after a page that describes them."""
+"""Comparisons of pages: contradictions, near-duplicates, and pages older than the files that they describe."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from commonplace.services.collections import Collection
 log = logging.getLogger(__name__)
 
 HealthFinding = tuple[Address, int, str, Severity, str]
-"""Address, line (0 for the whole file), rule, severity and message, which says what mends it."""
+"""Address, line (0 for the whole file), rule, severity, and message with the remedy."""
 
 DESCRIBES = "describes"
-"""Front-matter key of the pages and files that a page describes: paths or [[links]]."""
+"""Front-matter key that names the pages and files that a page describes, by path or [[link]]."""
 OWN_FIELDS = frozenset(
     {
         "id",
@@ -53,27 +53,27 @@ OWN_FIELDS = frozenset(
         "describes",
     }
 )
-"""Front-matter keys in which pages about one thing may differ."""
+"""Front-matter keys whose values may differ between pages on the same subject."""
 CONTRADICTING = ("contradicts", "contradicted_by")
 """Front-matter keys, and relations of links, by which a page declares a contradiction."""
 MAX_VALUE_CHARS = 120
-"""Length of a field or of a section's one line that is compared."""
+"""Maximum number of characters of a field, or of a section of one line, that is compared."""
 MIN_LINE_BYTES = 40
-"""Length of a line that counts for near-duplicates."""
+"""Minimum length in bytes of a line that counts for near-duplicates."""
 MIN_SHARED_LINES = 4
-"""Shared lines below which two pages are no near-duplicates."""
+"""Minimum number of shared lines of two near-duplicates."""
 MIN_SHARED_PART = 0.8
-"""Part of the shorter page's lines that two near-duplicates share."""
+"""Minimum share of the shorter page's lines that two near-duplicates have in common."""
 MAX_LINES = 1_000
-"""Lines of a page that are looked at for near-duplicates."""
+"""Maximum number of lines of a page that are compared for near-duplicates."""
 MAX_SAME_TITLE = 3
-"""Pages above which a title is a common one ("Overview", versions of a manual), not the name of one thing."""
+"""Maximum number of pages of one title that are compared. A more common title ("Overview") names no single subject."""
 MAX_HOLDERS = 8
-"""Pages above which a line is boilerplate."""
+"""Maximum number of pages that share a line; a more common line is boilerplate and does not count."""
 
 
 class LineIndex:
-    """Long lines by page, for pages that share most of them. Blanks and short lines are left aside."""
+    """Long lines by page, to find pages that share most lines. Blanks and short lines are ignored."""
 
     def __init__(self) -> None:
         self._holders: defaultdict[int, list[int]] = defaultdict(list)
@@ -81,7 +81,7 @@ class LineIndex:
         self._counts: list[int] = []
 
     def add(self, address: Address, body: bytes) -> None:
-        """Add a page's text. Pages are added by address."""
+        """Add a page's text. Add the pages in the order of their addresses."""
         long = [line for line in body.split(b"\n", MAX_LINES)[:MAX_LINES] if len(line) >= MIN_LINE_BYTES]
         lines = {hash(line) for line in map(bytes.strip, long) if len(line) >= MIN_LINE_BYTES}
         if len(lines) >= MIN_SHARED_LINES:
@@ -92,9 +92,9 @@ class LineIndex:
                 self._holders[line].append(number)
 
     def findings(self) -> Iterator[HealthFinding]:
-        """The second page of each pair that shares most lines, and not all of them."""
+        """A finding on the second page of each pair that shares most lines, but not all."""
         shared: Counter[tuple[int, int]] = Counter()
-        # Many lines have the same few holders: those of pages that were copied.
+        # The lines of copied pages have the same set of pages, so that counting these sets is quick.
         for holders, lines in Counter(tuple(one) for one in self._holders.values() if len(one) > 1).items():
             if len(holders) <= MAX_HOLDERS:
                 for pair in combinations(holders, 2):
@@ -108,7 +108,7 @@ class LineIndex:
 
 
 def contradictions(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """Pages of one title that give a field or a heading different values. The one changed earlier is the finding."""
+    """Pages of one title with different values of a field or heading. The finding is on the page changed earlier."""
     titled: defaultdict[str, list[Record]] = defaultdict(list)
     for record in records:
         titled[record.title.casefold()].append(record)
@@ -136,13 +136,13 @@ def declared(collection: Collection, record: Record) -> Iterator[HealthFinding]:
 
 
 def declared_contradiction(source: Address, target: Address) -> HealthFinding:
-    """The finding for a page that says that it contradicts another one."""
+    """The finding for a page that declares a contradiction to another page."""
     message = f"It says that it contradicts {target.path}. Settle which of them holds."
     return source, 0, "contradiction", Severity.WARNING, message
 
 
 def _statements(collection: Collection, record: Record) -> dict[str, str]:
-    """Short values of a page, by field, and by heading for sections of one line."""
+    """Short values of a page by field, and one-line sections by heading."""
     found = {
         f"The field {key}": str(value)
         for key, value in record.frontmatter.items()
@@ -172,7 +172,7 @@ def outdated(collection: Collection, record: Record) -> Iterator[HealthFinding]:
 
 
 def _is_later(changed: str, updated: str) -> bool:
-    """Whether a moment is later than another one, of which only the day may be known."""
+    """Whether `changed` is later than `updated`, which may be only a day."""
     return changed[:10] > updated[:10] if updated.endswith(_MIDNIGHT) else changed > updated
 
 
@@ -188,7 +188,7 @@ def _named(values: Mapping[str, Json], key: str) -> list[str]:
 
 
 def _changed(collection: Collection, source: Address, name: str) -> str | None:
-    """When a page or file last changed, in ISO 8601; None if there is none."""
+    """Time of the last change of a page or file in ISO 8601; None if there is no such page or file."""
     record = collection.index.find(name, source)
     if record is not None:
         return record.updated

@@ -1,4 +1,4 @@
-"""Rules on the facts of one entry: its title, text, dates, importance, and the requirements of `kb.yaml`."""
+"""Rules for a single entry: its title, text, dates, importance, and the requirements of `kb.yaml`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class EntryFinding(NamedTuple):
     severity: Severity
     message: str
     field: str = ""
-    """The frontmatter field concerned, or ""."""
+    """The frontmatter field with the finding; "" for none."""
     line: int = 0
-    """1-based; 0 for the whole file."""
+    """Line number from 1; 0 for the whole file."""
 
 
 def is_entry(schema: Schema, record: Record) -> bool:
@@ -46,7 +46,7 @@ def is_entry(schema: Schema, record: Record) -> bool:
 
 
 def graded(severity: Severity, *, entry: bool) -> Severity:
-    """The severity of a rule for entries in a document that may be none."""
+    """The severity of a rule for entries; one step lower if the document is not an entry."""
     return severity if entry else _MILDER[severity]
 
 
@@ -115,7 +115,7 @@ def _stale(schema: Schema, record: Record) -> Iterator[EntryFinding]:
         return
     try:
         oldest = (datetime.now(UTC) - timedelta(days=days)).date().isoformat()
-    except OverflowError:  # longer ago than there are dates
+    except OverflowError:  # the date would be before the year 1
         return
     if record.updated[:10] < oldest:
         message = f"Last updated {record.updated[:10]}, more than {days} days ago."

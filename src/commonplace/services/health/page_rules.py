@@ -1,4 +1,4 @@
-"""Rules over the pages of a collection: outdated pages, repeated texts, broken anchors, unused attachments."""
+"""Rules for the pages of a collection: outdated pages, repeated texts, broken anchors, unused attachments."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from commonplace.services.health.comparisons import (
 from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
-"""Front-matter keys of the day until which a page holds."""
+"""Front-matter keys of the day until which a page is valid."""
 _LOOKED_AT = ("#", "^", "contradict")
-"""Syntax of a link to a heading or block, and of one that declares a contradiction."""
+"""Texts in links to headings or blocks, and in links that declare contradictions; only these links are read."""
 _BLANKS = b" \t\r\n\v\f"
 MIN_SAME_BYTES = 70
-"""Bytes of a text without blanks below which two equal ones are no finding."""
+"""Minimum length in bytes, without blanks, of a text whose repetition is a finding."""
 MAX_ATTACHMENTS = 20_000
-"""Files that are no pages and are looked at."""
+"""Maximum number of files that are checked for being unused attachments."""
 
 
 def health_findings(
@@ -42,9 +42,9 @@ def health_findings(
     """Everything that the rules of this package find in a collection.
 
     Args:
-        collection: Which.
-        records: Of its pages.
-        today: The present day; None for the clock.
+        collection: The collection.
+        records: Records of the pages.
+        today: The current day; None for the clock's.
     """
     day = (today or datetime.now(UTC).date()).isoformat()
     texts: dict[tuple[int, int], Address] = {}
@@ -56,7 +56,7 @@ def health_findings(
             yield from declared(collection, record)
             try:
                 raw = read(record.address)
-            except KnowledgeError:  # gone meanwhile, or unreadable, which is a finding of its own
+            except KnowledgeError:  # deleted meanwhile, or unreadable, which is another rule's finding
                 continue
             yield from _of_text(record, raw)
             yield from _same(record, raw, texts)
@@ -68,7 +68,7 @@ def health_findings(
 
 
 def known_findings(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """Findings that the index alone shows: outdated pages, declared contradictions, broken anchors."""
+    """Findings that need only the index: outdated pages, declared contradictions, broken anchors."""
     day = datetime.now(UTC).date().isoformat()
     for record in records:
         yield from _stale(record, day)
@@ -86,7 +86,7 @@ def _linked(collection: Collection, records: Sequence[Record]) -> Iterator[Healt
 def page_findings(collection: Collection, record: Record) -> Iterator[HealthFinding]:
     """The findings of the rules in one page, without comparison with others."""
     yield from _stale(record, datetime.now(UTC).date().isoformat())
-    with suppress(KnowledgeError):  # gone meanwhile, or unreadable, which is a finding of its own
+    with suppress(KnowledgeError):  # deleted meanwhile, or unreadable, which is another rule's finding
         yield from _of_text(record, collection.store.read(record.address))
     yield from _of_links(collection, collection.index.links_from(record.address, _LOOKED_AT))
 
@@ -106,7 +106,7 @@ def _stale(record: Record, today: str) -> Iterator[HealthFinding]:
 
 
 def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> Iterator[HealthFinding]:
-    """A page whose text another one has, blanks and front matter left aside."""
+    """A finding if another page has the same text, apart from blanks and front matter."""
     letters = raw[block_end(raw) :].translate(None, _BLANKS)
     if len(letters) < MIN_SAME_BYTES:
         return
@@ -117,7 +117,7 @@ def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> 
 
 
 def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator[HealthFinding]:
-    """Declared contradictions, and links to headings and blocks that their page does not have."""
+    """Declared contradictions, and links to missing headings and blocks."""
     documents: dict[Address, Document | None] = {}
     dead: dict[tuple[Address, str], bool] = {}
     anchors = collection.index.anchors({one.target for one in links if one.target and one.link.fragment})
@@ -144,14 +144,14 @@ def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator
 
 
 def _unused(collection: Collection) -> Iterator[HealthFinding]:
-    """Files that are no pages and that no page links to."""
+    """Attachments that no page links to."""
     pending, looked = [""], 0
     while pending and looked < MAX_ATTACHMENTS:
         folder = pending.pop()
         try:
             pending += collection.store.folders(folder)
             files = sorted(collection.store.files(folder))
-        except KnowledgeError:  # a folder that cannot be listed; what is in it is not known to be unused
+        except KnowledgeError:  # the folder cannot be listed, so its files are not reported
             continue
         for address, _ in files:
             looked += 1
@@ -163,11 +163,11 @@ def _unused(collection: Collection) -> Iterator[HealthFinding]:
 
 
 def _is_attachment(address: Address) -> bool:
-    """Whether a file is what pages embed or link to; program code and configuration are not."""
+    """Whether a file is of a type that pages embed or link to, unlike program code and configuration."""
     return address.name.rpartition(".")[2].lower() in _ATTACHED
 
 
 _PICTURES = "png jpg jpeg gif svg webp avif bmp tiff heic"
 _OTHERS = "pdf mp3 m4a wav ogg mp4 mov webm docx xlsx pptx odt ods odp csv zip"
 _ATTACHED = frozenset([*_PICTURES.split(), *_OTHERS.split()])
-"""Suffixes of files that pages embed or link to."""
+"""Suffixes of the files that pages embed or link to."""

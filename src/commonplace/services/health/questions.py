@@ -1,4 +1,4 @@
-"""Golden questions: what a base must be able to answer, and which pages the answer must come from."""
+"""Golden questions: questions that a base must answer, each with the pages that the answer must contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection,
 
 QUESTIONS_FILE = "questions.yaml"
 DEFAULT_BUDGET = 1_000
-"""Tokens of an answer without a budget of its own."""
+"""Default budget of an answer in tokens."""
 MIN_BUDGET, MAX_BUDGET = 50, 100_000
 MAX_QUESTIONS = 2_000
 _KEYS = frozenset({"question", "pages", "budget"})
@@ -24,13 +24,13 @@ _FORM = "Give a list of entries such as {question: How hot for green tea?, pages
 
 @dataclass(frozen=True, slots=True)
 class GoldenQuestion:
-    """A question, and what its answer needs."""
+    """A question, and the requirements for its answer."""
 
     question: str
     pages: tuple[str, ...]
-    """Paths, with or without suffix, or ids. All of them must be found."""
+    """Required pages, by path with or without suffix, or by id."""
     budget: int
-    """Tokens of the answer."""
+    """Maximum size of the answer in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class QuestionResult:
 
     question: GoldenQuestion
     missing: tuple[str, ...]
-    """Pages that the answer does not contain."""
+    """Required pages that the answer lacks."""
     unknown: tuple[str, ...]
-    """Pages that do not exist."""
+    """Required pages that do not exist."""
     found: tuple[str, ...]
     """Paths of the pages in the answer, best first."""
 
     @property
     def is_answered(self) -> bool:
-        """Whether every page was found."""
+        """Whether every required page was found."""
         return not self.missing and not self.unknown
 
 
@@ -69,7 +69,7 @@ def read_questions(raw: bytes) -> list[GoldenQuestion]:
     """Parse a `questions.yaml`.
 
     Raises:
-        ConfigError: kind "questions".
+        ConfigError: kind "questions": the text is not a list of questions.
     """
     loaded = load(raw.decode("utf-8-sig", "replace"))
     if loaded.problems:
@@ -83,10 +83,10 @@ def read_questions(raw: bytes) -> list[GoldenQuestion]:
 
 
 def ask(collection: Collection, question: GoldenQuestion) -> QuestionResult:
-    """Search for a question and compare the pages within its budget with those that it needs.
+    """Search for a question, and compare the pages within its budget with the required ones.
 
     Raises:
-        UnavailableError: as from a search.
+        UnavailableError: from the search.
     """
     wanted = {page: record_of(collection.index, page) for page in question.pages}
     sections = gather([collection], SearchQuery(text=question.question), "hybrid")

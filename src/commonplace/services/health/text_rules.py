@@ -1,4 +1,4 @@
-"""Rules on a page's bytes, by patterns: invisible characters, text that addresses an agent, secrets."""
+"""Pattern rules for a page's bytes: invisible characters, text that addresses an agent, secrets."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from commonplace.domain.documents import Severity
 
 
 class TextFinding(NamedTuple):
-    """One thing that a rule found in a text. The message never repeats a secret."""
+    """One finding in a text. The message never contains a secret."""
 
     offset: int
-    """Bytes."""
+    """Offset in bytes."""
     rule: str
     severity: Severity
     message: str
 
 
 MAX_FINDINGS = 20
-"""Findings of one rule in one page."""
+"""Maximum number of findings of one rule in one page."""
 _NAMES = {
     "\u200b": "zero-width space",
     "\u2060": "word joiner",
@@ -30,13 +30,13 @@ _NAMES = {
     "\ufeff": "byte order mark inside the text",
 }
 _MAYBE_INVISIBLE = re.compile(rb"\xe2\x80[\x8b\x8e\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf|\xf3\xa0[\x80\x81]")
-"""UTF-8 of zero-width spaces, marks and overrides of direction, inner byte order marks, and tag characters."""
+"""UTF-8 of zero-width spaces, direction marks and overrides, inner byte order marks, and tag characters."""
 _BLACK_FLAG = "\U0001f3f4".encode()
 _FLAGS = tuple(
     _BLACK_FLAG + "".join(chr(0xE0000 + ord(letter)) for letter in f"{region}\x7f").encode()
     for region in ("gbeng", "gbsct", "gbwls")
 )
-"""The emoji of England, Scotland and Wales: a flag, and tag characters that name the region."""
+"""The emoji of England, Scotland and Wales: a flag followed by tag characters that name the region."""
 _FLAG_BYTES = len(_FLAGS[0])
 _ORDER = (
     rb"\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?(?:previous|prior|earlier|above)"
@@ -48,7 +48,7 @@ _WITH_G = re.compile(
     rb"|(?:(?<=ig)(?<![a-z0-9_]ig)(?P<ignore>nore)|(?<=disreg)(?<![a-z0-9_]disreg)(?P<disregard>ard)"
     rb"|(?<=forg)(?<![a-z0-9_]forg)(?P<forget>et))" + _ORDER + rb")"
 )
-"""Orders to an agent, and beginnings of GitHub's tokens: in one pass, because the passes are what costs."""
+"""Orders to an agent, and beginnings of GitHub's tokens; one pattern, because each pass over a text is expensive."""
 _BEFORE_G = {"ignore": 1, "disregard": 5, "forget": 3}
 _TO_AGENTS = tuple(
     re.compile(pattern)
@@ -61,7 +61,7 @@ _TO_AGENTS = tuple(
         ),
     )
 )
-"""Further ones. These and all others are for text in lower case, and begin with a literal: the engine finds it fast."""
+"""Further orders to an agent. All patterns of orders are for lower-case text, and begin with a literal for speed."""
 _SECRETS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -73,7 +73,7 @@ _SECRETS = tuple(
         rb"k(?<=sk)(?<!\wsk)(?P<api>-(?:[a-z]+-)?[A-Za-z0-9_-]{32,})",
     )
 )
-"""For the text as it is, each of whose groups has a name in `_SECRET_NAMES`."""
+"""Patterns of secrets, for text in its original case. Each group has a name in `_SECRET_NAMES`."""
 _SECRET_NAMES = {
     "aws": "an AWS access key",
     "google": "a Google API key",
@@ -83,10 +83,10 @@ _SECRET_NAMES = {
 }
 _PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVA\Z")
 _QUOTED = tuple(re.compile(mark + rb"(?<=[:= \t]" + mark + rb")(?=[^\"'\s<>{}$]{12,}[\"'])") for mark in (b'"', b"'"))
-"""The quotation mark before what may be a password."""
+"""The quotation mark before a possible password."""
 _PASSWORD = re.compile(rb"(?<!\w)(?:pass(?:word|wd)|secret|api[_-]?key|token)[ \t]*[:=][ \t]*\Z")
 MAX_BEFORE = 100
-"""Bytes in which the name of a password, or the beginning of a private key, stands before the rest."""
+"""Number of bytes before a possible secret that are searched for a password's name or a private key's first line."""
 
 
 def text_findings(raw: bytes) -> Iterator[TextFinding]:
@@ -131,11 +131,11 @@ def _secret(offset: int, name: str) -> TextFinding:
 
 
 def _invisible(raw: bytes) -> Iterator[TextFinding]:
-    """Characters that show nothing and change what is read; joiners that scripts and emoji need are none."""
+    """Invisible characters that change how a text is read; joiners that scripts and emoji need are excluded."""
     known: set[int] = set()
     if raw.isascii():
         return
-    for found in _MAYBE_INVISIBLE.finditer(raw):  # a byte order mark at the beginning is one, and no finding
+    for found in _MAYBE_INVISIBLE.finditer(raw):  # an initial byte order mark is no finding
         if (
             (found.start() == 0 and found[0] == BOM_UTF8)
             or len(known) == MAX_FINDINGS
@@ -153,6 +153,6 @@ def _invisible(raw: bytes) -> Iterator[TextFinding]:
 
 
 def _is_in_flag(raw: bytes, at: int) -> bool:
-    """Whether a tag character belongs to one of the flags that are written with them."""
+    """Whether a tag character is part of one of the flags in `_FLAGS`."""
     start = raw.rfind(_BLACK_FLAG, max(0, at - _FLAG_BYTES), at)
     return start >= 0 and raw.startswith(_FLAGS, start)

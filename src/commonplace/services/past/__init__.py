@@ -1,4 +1,4 @@
-"""The base as it was: moments, and the collections at one of them."""
+"""Past states of a base: moments, and the collections at a moment."""
 
 from commonplace.services.past.moments import Moment, PastBase, as_of, is_moment, moment_of, require_history
 from commonplace.services.past.section_blame import SectionChange, section_blame

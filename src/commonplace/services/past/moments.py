@@ -1,4 +1,4 @@
-"""From a moment that a caller names to the commit that was current then, and to the collections as they were."""
+"""Resolves a moment that a caller names to the commit that was current then, and opens the collections as they were."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from commonplace.services.collections import Collection, Collections
 
 BEFORE = "before "
 MAX_SHOWN_MOMENT = 40
-"""Characters of a caller's moment that a message repeats."""
+"""Maximum number of characters of a caller's moment that a message repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Moment:
     """A moment of one collection's past."""
 
     collection: Collection
-    """The collection now."""
+    """The current collection."""
     commit: Commit
     """The commit that was current then."""
 
@@ -35,7 +35,7 @@ class Moment:
 
     @property
     def note(self) -> str:
-        """A line that says when an answer is from."""
+        """A line with the time that an answer is from."""
         return f"AS IT WAS at {self.commit.id[:10]} of {self.day}, not as it is now"
 
 
@@ -44,13 +44,13 @@ class PastBase:
     """The collections as they were."""
 
     collections: Collections
-    """Only those that had a commit then. Read-only; nothing in them changes."""
+    """The collections that had a commit then. They are read-only and never change."""
     moments: Sequence[Moment]
-    """The moment of each, in the same order."""
+    """The moment of each collection, in the same order."""
 
     @property
     def note(self) -> str:
-        """A line that says when the answer is from."""
+        """A line with the times that the answer is from."""
         each = ", ".join(f"{one.collection.name} {one.commit.id[:10]}" for one in self.moments)
         named = self.moments[0].commit.id[:10] if len(self.moments) == 1 else each
         days = sorted({one.day for one in self.moments})
@@ -63,11 +63,11 @@ def moment_of(collection: Collection, text: str) -> Moment:
     Args:
         collection: The collection.
         text: A date (its end, UTC) or time, "yesterday", "7 days ago", a commit, a tag, or "before" with any of them.
-            A commit or tag wins over a date of the same spelling.
+            A commit or tag takes precedence over a date of the same spelling.
 
     Raises:
-        InvalidInputError: the text names no moment, or one in the future.
-        NotFoundError: the current branch has no such commit, or none so early.
+        InvalidInputError: the text is not a moment, or is in the future.
+        NotFoundError: the current branch has no such commit, or no commit so early.
         GitError: the collection has no history.
     """
     past = _past_of(collection)
@@ -84,7 +84,7 @@ def moment_of(collection: Collection, text: str) -> Moment:
 
 
 def is_moment(collection: Collection, text: str) -> bool:
-    """Whether a text names a moment of a collection. Parameters are those of `moment_of`."""
+    """Whether a text names a moment of a collection. The parameters are those of `moment_of`."""
     try:
         moment_of(collection, text)
     except (InvalidInputError, NotFoundError, GitError):
@@ -96,15 +96,15 @@ def is_moment(collection: Collection, text: str) -> bool:
 def as_of(collections: Collections, text: str) -> Generator[PastBase]:
     """The collections as they were at a moment, for the duration of a `with` block.
 
-    Searches in them go by words: embeddings exist for the present only.
+    Searches in past collections are by words, because only current documents are embedded.
 
     Args:
-        collections: The collections now.
-        text: As for `moment_of`.
+        collections: The current collections.
+        text: The moment, as for `moment_of`.
 
     Raises:
-        InvalidInputError, NotFoundError, GitError: as from `moment_of`, if the moment is none of any collection.
-        StorageError, UnavailableError: as from an index.
+        InvalidInputError, NotFoundError, GitError: from `moment_of`, if no collection has such a moment.
+        StorageError, UnavailableError: from an index.
     """
     moments = _moments(collections, text)
     with ExitStack() as opened:
@@ -130,10 +130,10 @@ def _moments(collections: Collections, text: str) -> list[Moment]:
 
 
 def require_history(collection: Collection) -> Collection:
-    """The collection.
+    """The collection itself, after a check that it has a history.
 
     Raises:
-        GitError: it has no history.
+        GitError: the collection has no history.
     """
     if not collection.store.history.available:
         raise _without_history(collection)
@@ -175,7 +175,7 @@ def _named(past: PastStates, name: str, *, before: bool) -> Commit:
 
 
 def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:
-    limit = when.timestamp() - before  # whole seconds: "before" a second ends with the one before it
+    limit = when.timestamp() - before  # dates are whole seconds: "before" a second means at most the previous one
     if limit > time.time() and when.date() != datetime.now(UTC).date():
         raise InvalidInputError(
             f"{name[:MAX_SHOWN_MOMENT]!r} lies in the future.",

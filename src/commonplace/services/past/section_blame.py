@@ -15,25 +15,25 @@ from commonplace.services.collections import Collection
 from commonplace.services.past.moments import require_history
 
 MAX_BLAMED_COMMITS = 10_000
-"""Commits of a document that are looked at."""
+"""Maximum number of a document's commits that are read."""
 MAX_CACHED_DOCUMENTS = 256
-"""Documents whose sections' commits are cached; the least recently used one is forgotten."""
+"""Maximum number of cached documents; the least recently used one is evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class SectionChange:
-    """A section of a document, and the commit that gave it the text that it has."""
+    """A section of a document, and the commit that introduced its current text."""
 
     section: Section
     commit: Commit | None
-    """None for text that no commit has."""
+    """The commit; None for uncommitted text."""
 
 
 class BlameCache:
-    """For each document the commits of its section texts, as of the last commit that touched it. Thread-safe.
+    """A cache of the commits of section texts, by document, as of the last commit that touched it. Thread-safe.
 
-    The commit that gave a text depends on the document's commits alone, so an entry stays valid when later ones touch
-    the document: the walk ends at the cached commit.
+    The commit that introduced a text depends only on earlier commits of the document. An entry therefore remains valid
+    when later commits touch the document: the walk stops at the cached commit.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class BlameCache:
         self._lock = Lock()
 
     def texts_at(self, document: tuple[str, str], commit: str) -> Mapping[bytes, Commit]:
-        """The cached texts of a document's version; empty unless just this commit's version was asked for."""
+        """The cached texts of a document's version; empty if the cached version is that of another commit."""
         with self._lock:
             known = self._known.get(document)
             if known is None or known[0] != commit:
@@ -58,25 +58,25 @@ class BlameCache:
                 self._known.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget all documents."""
+        """Remove all documents."""
         with self._lock:
             self._known.clear()
 
 
 _CACHE = BlameCache()
-"""Of this process."""
+"""The cache of this process."""
 
 
 def forget_blame() -> None:
-    """Clear this process's cache, so that the next blame of each document is a first one."""
+    """Clear this process's cache."""
     _CACHE.clear()
 
 
 def section_blame(collection: Collection, address: Address) -> list[SectionChange]:
     """The last commit of each section of a document, in the document's order.
 
-    A section's text is what stands between its heading and the next one. It counts as unchanged as long as an older
-    version holds the same heading and text, wherever in the document.
+    A section's text is the text between its heading and the next one. The section counts as unchanged if an older
+    version has the same heading and text anywhere in the document.
 
     Raises:
         GitError: the collection has no history.
@@ -90,7 +90,7 @@ def section_blame(collection: Collection, address: Address) -> list[SectionChang
 
 
 def _commits_of(collection: Collection, address: Address, texts: set[bytes]) -> Mapping[bytes, Commit]:
-    """The commit since which the document holds each text; without those that no commit has."""
+    """The commit that introduced each text; texts that no commit has are omitted."""
     document = collection.store.identity, address.path
     found: dict[bytes, Commit] = {}
     left, last, newer = set(texts), "", None

@@ -1,4 +1,4 @@
-"""Records which revision of each document a session was last shown completely, so that it may overwrite it."""
+"""Records the revision of each document that a session was last shown completely, and may therefore overwrite."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ MAX_SESSIONS = 256
 MAX_DOCUMENTS = 1_000
 """Maximum number of documents per session; the oldest are dropped, and the session has to read them again."""
 MAX_MARKED = 20_000
-"""Maximum number of lines with stored checksums, 4 bytes each; of older documents only the revision is stored."""
+"""Maximum number of lines with stored checksums, 4 bytes each; for older documents only the revision is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """What a session was shown of a document."""
+    """The revision of a document that a session was shown."""
 
     revision: str
     marks: array[int] | None = None
-    """Checksums of its lines; None if there were too many to store."""
+    """Checksums of the document's lines; None if there were too many to store."""
     is_whole: bool = True
-    """Whether the session was shown every byte; False if it wrote at a revision whose text may come from elsewhere."""
+    """Whether the session was shown every byte; False if it wrote at a revision that may be from another source."""
 
     def changes(self, raw: bytes) -> tuple[str, ...]:
-        """The lines that differ now, if known."""
+        """Descriptions of the lines that differ now; empty if unknown."""
         return changed_lines(self.marks, raw) if self.marks is not None else ()
 
 
 @dataclass(slots=True)
 class _Part:
-    """How much of a text, from its beginning, a session was shown."""
+    """Length of the beginning of a text that a session was shown."""
 
     revision: str
     reached: int = 0
@@ -57,8 +57,8 @@ class SessionMemory:
             scope: Scope of the document.
             name: Name of the document.
             revision: The revision in the form that the client knows.
-            raw: Its bytes; None if they are not available, so that later changes cannot be listed.
-            is_whole: As `ShownDocument.is_whole`.
+            raw: Bytes of the document; None if they are not available, so that later changes cannot be listed.
+            is_whole: See `ShownDocument.is_whole`.
         """
         marks = line_marks(raw) if raw is not None else None
         if marks is not None and len(marks) > MAX_MARKED:
@@ -73,11 +73,11 @@ class SessionMemory:
         """Record that the session was shown a part of a document. Parts that cover one revision count as the whole.
 
         Args:
-            scope: As for `show`.
-            name: As for `show`.
-            revision: As for `show`.
+            scope: Scope of the document.
+            name: Name of the document.
+            revision: The revision in the form that the client knows.
             raw: The bytes of the whole document.
-            span: Start and end of the part, and the end of the whole text, in any one unit.
+            span: Start and end of the part, and the end of the whole text, all in the same unit.
         """
         start, end, whole = span
         with self._lock:
@@ -101,7 +101,7 @@ class SessionMemory:
                 self._unseen.popitem(last=False)
 
     def is_unseen(self, scope: str, name: str, revision: str) -> bool:
-        """Whether the session knows this revision only from a receipt over text that it was not shown."""
+        """Whether the session has this revision only from a receipt for text that it was not shown."""
         with self._lock:
             return self._unseen.get((scope, name)) == revision
 
@@ -111,7 +111,7 @@ class SessionMemory:
             self._drop(scope, name)
 
     def seen(self, scope: str, name: str) -> ShownDocument | None:
-        """What the session was last shown of a document; None if nothing is recorded."""
+        """The state of a document that the session was last shown; None if nothing is recorded."""
         with self._lock:
             return self._seen.get((scope, name))
 

@@ -19,11 +19,11 @@ MIN_NAME_LETTERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Backlink:
-    """A document that links here."""
+    """A document that links to another one."""
 
     found: FoundDocument
     sentences: tuple[str, ...]
-    """The distinct sentences that hold its links."""
+    """The distinct sentences that contain the links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Backlinks:
 
     total: int
     shown: list[Backlink]
-    """A part of them, by path; those of other collections last."""
+    """The requested part of the documents, by path; those of other collections last."""
 
 
 def backlinks(
@@ -52,8 +52,8 @@ def backlinks(
         collections: All collections that the reader may see.
         collection: The collection of the document.
         address: The document or file.
-        limit: Maximum number of those that are shown. Only their documents are read.
-        start: Position of the first one that is shown, from 0.
+        limit: Maximum number of shown documents. Only these are read.
+        start: Position of the first shown document, from 0.
     """
     names = tuple(one.name for one in collections)
     states = tuple(one.index.generation for one in collections)
@@ -62,7 +62,7 @@ def backlinks(
 
 
 MAX_KNOWN = 2_000
-"""Documents whose backlinks are cached."""
+"""Maximum number of documents whose backlinks are cached."""
 _KNOWN: BoundedCache[Backlinks] = BoundedCache(MAX_KNOWN)
 
 
@@ -112,13 +112,13 @@ class _Source:
     sentences: list[str]
 
     def backlink(self) -> Backlink | None:
-        """None for a document that is gone meanwhile."""
+        """The backlink; None if the document was deleted meanwhile."""
         record = self.collection.index.record(self.address)
         return Backlink(FoundDocument(self.collection, record), tuple(self.sentences)) if record else None
 
 
 def _by_source(links: list[ResolvedLink]) -> dict[Address, list[str]]:
-    """The distinct sentences by the document that holds them."""
+    """The distinct sentences by document."""
     sentences: dict[Address, list[str]] = {}
     for link in links:
         kept = sentences.setdefault(link.source, [])

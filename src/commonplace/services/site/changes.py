@@ -1,4 +1,4 @@
-"""Commits as people read them: what changed in a collection, in a document, and between two versions."""
+"""Commits for readers: changes in a collection and in a document, and differences between two versions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from commonplace.services.site.derived import PerState
 log = logging.getLogger(__name__)
 
 RECENT = 30
-"""Commits of a page of recent changes."""
+"""Number of commits on a page of recent changes."""
 MAX_FOLLOWED = 400
-"""Commits that are looked through for one change of a document."""
+"""Maximum number of commits that are searched for one change of a document."""
 SIMILAR = 0.5
-"""The share of equal lines from which a new document counts as a deleted one under a new name."""
+"""Minimum share of equal lines for a new document to count as a renamed one."""
 MAX_COMPARED_LINES = 4_000
-"""Lines of a version above which two versions are not compared for similarity."""
+"""Maximum number of lines of a version that is compared for similarity."""
 MAX_SECTION_COMMITS = 40
-"""Commits of a document that are read for who wrote each section."""
+"""Maximum number of a document's commits that are read to find the authors of its sections."""
 
 
 def _latest(collection: Collection) -> tuple[Commit, ...]:
@@ -37,7 +37,7 @@ def _latest(collection: Collection) -> tuple[Commit, ...]:
 
 
 LATEST = PerState(_latest)
-"""The latest commits of each collection, newest first; none without Git."""
+"""The latest commits of each collection, newest first; empty without Git."""
 
 
 def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
@@ -59,7 +59,7 @@ def commit_of(collection: Collection, revision: str) -> Commit:
     """A commit of the collection with the documents that it touched.
 
     Raises:
-        NotFoundError: no commit among the last `MAX_FOLLOWED` begins so.
+        NotFoundError: no id among the last `MAX_FOLLOWED` commits begins with the revision.
     """
     history = collection.store.history
     for offset in range(0, MAX_FOLLOWED, RECENT):
@@ -73,14 +73,14 @@ def commit_of(collection: Collection, revision: str) -> Commit:
 
 
 def before(collection: Collection, address: Address, commit: str) -> str:
-    """The commit that touched the document before this one; "" if this one created it."""
+    """The previous commit that touched the document; "" if this commit created it."""
     commits = collection.store.history.log(address, limit=MAX_FOLLOWED)
     at = next((number for number, one in enumerate(commits) if one.id == commit), len(commits))
     return commits[at + 1].id if at + 1 < len(commits) else ""
 
 
 def version(collection: Collection, address: Address, commit: str) -> str:
-    """The text of a document at a commit, now for ""; "" if it did not exist then."""
+    """The text of a document at a commit ("": the current text); "" if the document did not exist."""
     try:
         if not commit:
             return collection.index.document(address).text
@@ -91,14 +91,14 @@ def version(collection: Collection, address: Address, commit: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GonePage:
-    """A document that existed."""
+    """A document that no longer exists."""
 
     address: Address
     removed: Commit
     last: str
-    """The last commit that holds the document."""
+    """The last commit that contains the document."""
     renamed_to: Address | None
-    """Where it was moved, if it was."""
+    """The new address if the document was moved; None otherwise."""
 
 
 def gone_page(collection: Collection, address: Address) -> GonePage | None:
@@ -144,11 +144,11 @@ class SectionAuthor:
     heading: str
     level: int
     commit: Commit | None
-    """None for text that no commit holds yet."""
+    """The commit; None for uncommitted text."""
 
 
 def section_authors(collection: Collection, document: Document) -> list[SectionAuthor]:
-    """The last change of each section, by comparing the document's versions; of long histories the last ones count."""
+    """The last change of each section, found by comparing the last `MAX_SECTION_COMMITS` versions of the document."""
     history = collection.store.history
     commits = history.log(document.address, limit=MAX_SECTION_COMMITS) if history.available else []
     texts = _texts(document)
@@ -159,7 +159,7 @@ def section_authors(collection: Collection, document: Document) -> list[SectionA
         kept = {anchor for anchor in open_sections if there.get(anchor) == texts[anchor]}
         for anchor in kept:
             authors[anchor] = commit
-        # A section that differs in this version was last changed by the commit before, which is noted already.
+        # A section that differs in this older version was last changed by the newer commit, which is recorded already.
         open_sections = kept
         if not open_sections or number == len(commits) - 1:
             break

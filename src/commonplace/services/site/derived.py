@@ -1,4 +1,4 @@
-"""Facts about a whole collection, computed once for each state of its index, and a cache of bounded size."""
+"""Caches for facts about a whole collection, computed once for each state of its index, and for values by key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class BoundedCache(Generic[T]):
-    """Values by key, the least recently used forgotten first.
+    """A cache of values by key that evicts the least recently used ones.
 
     Args:
-        limit: What the sizes of all values may sum up to; the last value stays in any case.
+        limit: Maximum sum of the sizes of all values; the last added value is never evicted.
     """
 
     def __init__(self, limit: int) -> None:
@@ -26,7 +26,7 @@ class BoundedCache(Generic[T]):
         self._size = 0
 
     def get(self, key: Hashable) -> T | None:
-        """The value of a key; None if it is not known."""
+        """The value of a key; None if it is not cached."""
         with self._lock:
             found = self._values.get(key)
             if found is not None:
@@ -34,7 +34,7 @@ class BoundedCache(Generic[T]):
             return found[0] if found is not None else None
 
     def put(self, key: Hashable, value: T, size: int) -> T:
-        """Keep a value of this size, and return it."""
+        """Cache a value of this size, and return it."""
         with self._lock:
             if key not in self._values:
                 self._values[key] = value, size
@@ -48,7 +48,7 @@ class PerState(Generic[T]):
     """Caches a function of a collection until the collection's index or current commit changes.
 
     Args:
-        compute: Called by one thread at a time for each collection.
+        compute: The function; called by one thread at a time for each collection.
     """
 
     def __init__(self, compute: Callable[[Collection], T]) -> None:
@@ -57,7 +57,7 @@ class PerState(Generic[T]):
         self._values: dict[str, tuple[object, T]] = {}
 
     def of(self, collection: Collection) -> T:
-        """The value for the collection as it is now."""
+        """The value for the current state of the collection."""
         history = collection.store.history
         state = (collection.index.generation, history.head() if history.available else "")
         found = self._values.get(collection.store.identity)

@@ -1,4 +1,4 @@
-"""Two versions of a text side by side: which lines differ, and in them which words."""
+"""Side-by-side comparison of two versions of a text by lines, and by words within changed lines."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Literal
 from commonplace.domain.markdown.line_ends import lines_of
 
 CONTEXT = 3
-"""Equal lines that are shown round a change."""
+"""Number of equal lines that are shown before and after a change."""
 MAX_LINES = 6_000
-"""Lines of a version above which only the first and last differing lines bound the change."""
+"""Maximum number of lines for a full comparison; longer versions have one change, from first to last difference."""
 MAX_WORDS = 400
-"""Words of a line above which the line is marked as a whole."""
+"""Maximum number of words of a line that is compared by words; a longer line is marked as a whole."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 Part = tuple[bool, str]
-"""Whether a piece of a line changed, and the piece."""
+"""A piece of a line: whether it was changed, and its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class DiffRow:
 
     kind: Literal["same", "changed", "removed", "added", "gap"]
     old_number: int = 0
-    """1-based; 0 where the old version has no such line."""
+    """Line number in the old version from 1; 0 if the old version lacks the line."""
     new_number: int = 0
     old: tuple[Part, ...] = ()
     new: tuple[Part, ...] = ()
 
 
 def differences(old: str, new: str) -> list[DiffRow]:
-    """The rows of a comparison with the lines round each change; none if the versions are equal."""
+    """The rows of a comparison: changed lines with their context; empty if the versions are equal."""
     before, after = lines_of(old), lines_of(new)
     rows: list[DiffRow] = []
     for group in _groups(before, after):

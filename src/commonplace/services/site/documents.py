@@ -1,4 +1,4 @@
-"""Documents by the path of a URL, and where links written in a text lead."""
+"""Finds documents by the path of a URL, and the targets of links in a text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 from commonplace.services.site.derived import BoundedCache
 
 MAX_PARSED_BYTES = 24_000_000
-"""Bytes of the files whose documents are cached."""
+"""Maximum size in bytes of the files whose parsed documents are cached."""
 _PARSED: BoundedCache[Document] = BoundedCache(MAX_PARSED_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """Where a link leads."""
+    """Target of a link."""
 
     collection: Collection
     address: Address
@@ -52,10 +52,10 @@ def document_at_path(collection: Collection, path: str) -> FoundDocument | None:
 
 
 def parsed_document(collection: Collection, address: Address) -> Document:
-    """A document as it is in its file now; parsed again only when the file's bytes are others.
+    """The current document of a file; parsed again only if the file's bytes have changed.
 
     Raises:
-        NotFoundError: the document is gone.
+        NotFoundError: there is no such document.
     """
     raw = collection.store.read(address)
     key = (collection.store.identity, address, revision_of(raw))
@@ -63,7 +63,7 @@ def parsed_document(collection: Collection, address: Address) -> Document:
 
 
 def folder_document(collection: Collection, folder: str) -> FoundDocument | None:
-    """The `index.md` or `README.md` that stands for a folder ("" for the root); None if there is none."""
+    """The `index.md` or `README.md` that represents a folder ("" for the root); None if there is none."""
     for name in INDEX_NAMES:
         with suppress(InvalidInputError):
             record = collection.index.record(parse_address(f"{folder}/{name}" if folder else name))
@@ -73,7 +73,7 @@ def folder_document(collection: Collection, folder: str) -> FoundDocument | None
 
 
 def named_document(collections: Sequence[Collection], reference: str) -> FoundDocument | None:
-    """The document that an id, title or alias means in the first of these collections that knows it."""
+    """The document that an id, title or alias names, in the first of these collections that has it."""
     for collection in collections:
         record = collection.index.find(reference)
         if record is not None:
@@ -84,14 +84,14 @@ def named_document(collections: Sequence[Collection], reference: str) -> FoundDo
 def link_targets(
     collections: Collections, collection: Collection, document: Document, links: Sequence[Link]
 ) -> list[tuple[Link, LinkTarget | None]]:
-    """Links written in a document and where they lead, one for each in order; None for one that leads nowhere.
+    """Each link with its target, in order; the target of a broken link is None.
 
-    `[[a|b]]` has the side that is the page.
+    In the result, a link `[[a|b]]` is replaced by that of the side that is the page.
 
     Args:
         collections: All collections that the reader may see.
         collection: The document's collection.
-        document: The document that holds the links.
+        document: The document that contains the links.
         links: The links; they need not be those of `document.links`.
     """
     if not links:

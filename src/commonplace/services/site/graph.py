@@ -1,4 +1,4 @@
-"""Documents and their links as nodes and edges: round one document, and of a whole collection."""
+"""Documents and links as nodes and edges: the neighbourhood of one document, and the graph of a collection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.services.site.derived import PerState
 from commonplace.services.site.tree import records
 
 MAX_NEIGHBOURS = 24
-"""Neighbours of one document that are drawn."""
+"""Maximum number of neighbours of one document in its graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ ADJACENCY = PerState(_adjacency)
 
 
 def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
-    """The documents one link away, those linked both ways and those with most links first; not more than are drawn."""
+    """The documents one link away, at most `MAX_NEIGHBOURS`; those linked in both directions first, then by links."""
     links = ADJACENCY.of(collection)
     out, back = links.get(address, (frozenset(), frozenset()))
     degree = Counter({one: len(links[one][0]) + len(links[one][1]) for one in out | back})
@@ -56,7 +56,7 @@ class SiteGraph:
     """Every document of a collection and the links between them."""
 
     nodes: tuple[Record, ...]
-    """By path."""
+    """Records of the documents by path."""
     edges: tuple[tuple[int, int], ...]
     """Positions in `nodes` of the source and the target of each link."""
 

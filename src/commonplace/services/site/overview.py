@@ -16,9 +16,9 @@ from commonplace.services.site.derived import PerState
 from commonplace.services.site.tree import records
 
 MAX_HUBS = 8
-"""Hubs that are shown."""
+"""Maximum number of hubs that are shown."""
 MIN_HUB_LINKS = 2
-"""Documents that link to a hub, at least."""
+"""Minimum number of documents that link to a hub."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class Hub:
 
     record: Record
     links: int
-    """How many documents link to it."""
+    """Number of documents that link to the hub."""
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionOverview:
-    """A collection at a glance."""
+    """Overview of a collection."""
 
     counts: Counts
     tags: tuple[tuple[str, int], ...]
-    """Tags and in how many documents, commonest first."""
+    """Tags with their number of documents, most frequent first."""
     hubs: tuple[Hub, ...]
 
 
@@ -50,17 +50,17 @@ def _overview(collection: Collection) -> CollectionOverview:
 
 
 OVERVIEWS = PerState(_overview)
-"""Each collection at a glance."""
+"""The overview of each collection."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedPage:
-    """A page that links name and that does not exist."""
+    """A missing page that links name."""
 
     name: str
-    """As the first link writes it, without its fragment."""
+    """The page's name in the first link, without the fragment."""
     sources: tuple[Address, ...]
-    """The documents that link to it, by path."""
+    """The documents that link to the page, by path."""
 
 
 def _wanted(collection: Collection) -> tuple[WantedPage, ...]:
@@ -73,7 +73,7 @@ def _wanted(collection: Collection) -> tuple[WantedPage, ...]:
 
 
 WANTED = PerState(_wanted)
-"""Wanted pages of each collection, the most wanted first."""
+"""Wanted pages of each collection, those with most links first."""
 
 
 def _orphans(collection: Collection) -> tuple[Record, ...]:
@@ -81,12 +81,12 @@ def _orphans(collection: Collection) -> tuple[Record, ...]:
 
 
 ORPHANS = PerState(_orphans)
-"""Documents of each collection that no other links to."""
+"""Documents of each collection that no other document links to."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """Something that is wrong with a document or another file."""
+    """A finding in a document or another file."""
 
     path: str
     title: str
@@ -125,4 +125,4 @@ def _health(collection: Collection) -> tuple[FindingRow, ...]:
 
 
 HEALTH = PerState(_health)
-"""The same with what `check` finds by reading every document: out of date, said twice, dead anchors, secrets."""
+"""`FINDINGS` together with those that require reading every document: outdated or repeated texts, anchors, secrets."""

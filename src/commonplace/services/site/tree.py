@@ -16,22 +16,22 @@ class SiteFolder:
     """A folder."""
 
     path: str
-    """Without a slash at its end; "" for the root."""
+    """Path without a trailing slash; "" for the root."""
     folders: list[str] = field(default_factory=list[str])
-    """Paths of its folders, sorted."""
+    """Paths of the subfolders, sorted."""
     documents: list[Address] = field(default_factory=list[Address])
-    """Documents directly in it, sorted."""
+    """Documents directly in the folder, sorted."""
     total: int = 0
-    """Documents in it and in everything below it."""
+    """Number of documents in the folder and below it."""
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the path."""
         return self.path.rpartition("/")[2]
 
 
 def folders_of(collection: Collection) -> Mapping[str, SiteFolder]:
-    """The folders by path, computed now; `FOLDERS` has those of the present."""
+    """The folders by path, computed anew; `FOLDERS` caches the result."""
     folders = {"": SiteFolder("")}
     for address in sorted(collection.index.revisions()):
         _folder(folders, address.folder).documents.append(address)
@@ -47,7 +47,7 @@ def folders_of(collection: Collection) -> Mapping[str, SiteFolder]:
 
 
 def _folder(folders: dict[str, SiteFolder], path: str) -> SiteFolder:
-    """The folder, made with those above it where they are missing."""
+    """The folder at a path; it and missing parents are created."""
     missing: list[str] = []
     while path not in folders:
         missing.append(path)
@@ -60,7 +60,7 @@ def _folder(folders: dict[str, SiteFolder], path: str) -> SiteFolder:
 
 
 FOLDERS = PerState(folders_of)
-"""Every folder that holds documents, by path."""
+"""Every folder with documents, by path."""
 
 
 def records(collection: Collection, addresses: list[Address]) -> list[Record]:

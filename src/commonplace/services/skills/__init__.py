@@ -1,1 +1,1 @@
-"""Skills: folders of instructions for agents, and the files that belong to them."""
+"""Skills: folders of instructions for agents, with their files."""

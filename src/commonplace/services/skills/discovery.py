@@ -19,7 +19,7 @@ from commonplace.services.collections import Collection
 SKILL_FILE = "SKILL.md"
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
-"""Maximum size of a skill that every host accepts (SEP-2640); larger ones are not served."""
+"""Maximum size in bytes of a skill that every host accepts (SEP-2640); larger skills are not served."""
 MAX_NAME = 64
 MAX_SKILL_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
@@ -34,7 +34,7 @@ class SkillFile:
 
     address: Address
     digest: str
-    """`sha256:` and 64 hex digits."""
+    """Digest of the content: `sha256:` and 64 hex digits."""
     size: int
     """Size in bytes."""
 
@@ -53,7 +53,7 @@ class Skill:
 
     @property
     def name(self) -> str:
-        """The skill's name, which is its folder's."""
+        """The skill's name, which is also its folder's name."""
         return str(self.frontmatter["name"])
 
 
@@ -70,7 +70,7 @@ class Skills:
         return sorted(address.folder for address in found)
 
     def all(self, collections: Sequence[Collection]) -> Iterator[Skill]:
-        """Every skill, by collection and path; invalid and unreadable ones are skipped."""
+        """Every skill, by collection and path; invalid and unreadable skills are skipped."""
         for collection in collections:
             for folder in self.folders(collection):
                 try:
@@ -113,14 +113,14 @@ class Skills:
 
 
 def files_below(collection: Collection, folder: str) -> Iterator[tuple[Address, FileStat]]:
-    """Every file in a folder and in those below it."""
+    """Every file in a folder and in its subfolders."""
     yield from collection.store.files(folder)
     for inner in collection.store.folders(folder):
         yield from files_below(collection, inner)
 
 
 def _unfit(frontmatter: JsonObject) -> str:
-    """The problem of a skill's optional fields; "" if they are valid. Clients reject a whole list because of one."""
+    """The problem of a skill's optional fields; "" if they are valid. Clients reject a list with an invalid skill."""
     compatibility, metadata = frontmatter.get("compatibility", "any"), frontmatter.get("metadata", {})
     if not isinstance(compatibility, str) or not 0 < len(compatibility) <= MAX_COMPATIBILITY:
         return f"its `compatibility` is not a text of 1 to {MAX_COMPATIBILITY} characters"

@@ -28,7 +28,7 @@ from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, D
 from commonplace.services.writes.retries import on_latest
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
-"""Maximum size of a document that can be written."""
+"""Maximum size in bytes of a written document."""
 
 
 def create(
@@ -38,7 +38,7 @@ def create(
 
     Raises:
         AlreadyExistsError: the address is taken, or differs from another one only in case.
-        TooLargeError: over `MAX_DOCUMENT_BYTES`.
+        TooLargeError: the content exceeds `MAX_DOCUMENT_BYTES`.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
     """
     _check_size(content)
@@ -88,7 +88,7 @@ def create_all(
 
 
 def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: WriteRequest = UNCONDITIONAL) -> None:
-    """Write documents that only the product writes, new or not, as one step. Replaced bytes are retained."""
+    """Create or replace documents of the program itself, in one transaction. Replaced bytes are retained."""
     if not drafts:
         return
     with collection.store.transaction(intent.message, intent.author) as transaction:
@@ -110,7 +110,7 @@ def edit(
 
     `change` receives the current document; its exception prevents the write.
 
-    A write that changes nothing succeeds at any revision: the writer finds its own text.
+    A write that changes nothing succeeds at any revision, because the document already has the writer's text.
 
     Args:
         collection: Collection of the document.
@@ -162,7 +162,7 @@ def replace(
 def edit_section(
     collection: Collection, address: Address, heading: str, text: str, intent: WriteRequest = UNCONDITIONAL
 ) -> WriteReceipt:
-    """Replace the text under a heading, subsections included. The heading stays."""
+    """Replace the text under a heading, including subsections. The heading is not changed."""
     path = [part.strip() for part in heading.split(" > ")]
     return edit(
         collection,
@@ -181,7 +181,7 @@ def replace_once(
     *,
     occurrence: int = 0,
 ) -> WriteReceipt:
-    """Replace one occurrence of a text: the one of this number from 1 on, or with 0 the only one.
+    """Replace one occurrence of a text: by its number from 1 on; 0 requires that there is only one.
 
     Raises:
         InvalidInputError: the text is absent, ambiguous, or equals its replacement.
@@ -261,8 +261,8 @@ def require_free(
         collection: Collection of the address.
         transaction: The transaction.
         address: The address.
-        content: The content to create; if the address has it already, the error says so.
-        besides: A document that is moved away.
+        content: The content to create; the error tells if the existing document has this content already.
+        besides: A document that is being moved, and does not count as taking an address.
 
     Raises:
         AlreadyExistsError: the address is taken.
@@ -286,14 +286,14 @@ def _evidence_for(
     """Evidence that the writer has seen the current document.
 
     Raises:
-        ConflictError: there is none, and the change would remove text that the writer must have seen.
+        ConflictError: there is no evidence, and the change would remove text that the writer must have seen.
     """
     try:
         evidence = evidence_of(collection, document.address, document.raw, intent)
         if whole and evidence is SeenEvidence.UNSEEN and intent.unseen == "refuse":
             raise unseen_conflict(collection, document.address, document.raw, intent)
     except ConflictError:
-        if _changes_nothing(document, change):  # a whole text that exists already is the writer's own
+        if _changes_nothing(document, change):  # the document already has the writer's text
             return SeenEvidence.PASSED if whole else SeenEvidence.UNSEEN
         raise
     return evidence
@@ -322,12 +322,12 @@ def _done(collection: Collection, address: Address, receipt: Receipt, *, created
 
 
 def index_written(collection: Collection, addresses: Sequence[Address]) -> Deadline:
-    """Update the index after a durable write. Plugins with a `before_index` hook receive each document first.
+    """Update the index after a durable write. `before_index` hooks of plugins receive each document first.
 
-    Neither can fail the write, and their delay is limited.
+    Errors of hooks or the index do not fail the write, and the delay is limited.
 
     Returns:
-        How long the answer may wait for further steps.
+        Deadline until which the answer may wait for further steps.
     """
     answer_by = after_write()
     if collection.extensions.hooks.get("before_index"):

@@ -1,4 +1,4 @@
-"""Where links lead once files have come and gone, and which links a new name takes over."""
+"""Targets of links after files are added, moved or removed, and the links that a new name would redirect."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from commonplace.services.collections import Collection
 
 @dataclass(frozen=True, slots=True)
 class RedirectedLink:
-    """A link that leads elsewhere once files have come and gone."""
+    """A link whose target changes."""
 
     found: ResolvedLink
-    """The link with its present target; None if it leads nowhere."""
+    """The link with its current target, which is None if the link is broken."""
     now: Address | None
-    """Its target afterwards; None if it leads nowhere then."""
+    """Target after the change; None if the link is broken then."""
 
 
 class LinksAfter:
-    """`domain.links.LinkLookup` of a collection once files have come and gone.
+    """`domain.links.LinkLookup` of a collection after a planned change of its files.
 
     Args:
-        collection: The collection as its index knows it.
-        came: The bytes of the files that are new, or new at their address.
-        gone: The files that are no longer at their address.
+        collection: The collection, whose index is in the state before the change.
+        came: Bytes of the files that are new at their address.
+        gone: Files that will no longer be at their address.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class LinksAfter:
             self._add(address, came[address])
         left = [key for one in sorted(self._gone | self._came) for key in self._keys_before(one)]
         self.keys = frozenset([*self._named, *self._files, *left])
-        """The lookup keys of all names that came or went; every other link leads where it did."""
+        """Lookup keys of all added or removed names; links with other keys keep their targets."""
 
     @property
     def sites(self) -> Sequence[SiteTree]:
@@ -86,18 +86,18 @@ class LinksAfter:
         return [*stay, *self._files.get(key, ())]
 
     def target(self, link: Link, source: Address) -> Address | None:
-        """Where a link of a document leads afterwards; None if it leads nowhere, or into another collection."""
+        """Target of a document's link after the change; None if it is broken, or leads into another collection."""
         means = link.collection, link.target, meaning_scope(link, source, self.sites), link.kind in MARKDOWN_KINDS
         if means not in self._targets:
             self._targets[means] = resolve(link, source, self, collection=self._collection.name)
         return self._targets[means]
 
     def leads(self, path: str, kind: LinkKind, source: Address) -> Address | None:
-        """Where a path in a link of this kind leads afterwards."""
+        """Target of a path in a link of this kind after the change; None if there is none."""
         return resolve_target(path, source, self, markdown=kind in MARKDOWN_KINDS)
 
     def redirected(self) -> Iterator[RedirectedLink]:
-        """The indexed links that lead elsewhere afterwards, by source, then order."""
+        """The indexed links whose targets change, by source, then order."""
         for one in self._collection.index.links_named(sorted(self.keys)):
             now = self.target(one.link, one.source)
             if now != one.target:
@@ -119,20 +119,20 @@ class LinksAfter:
 
 
 def _folder_key(address: Address) -> frozenset[str]:
-    """The key of links such as `../`, which lead to the page of a folder."""
+    """The lookup key of links such as `../`, which lead to the page of a folder."""
     return frozenset({""}) if address.name in INDEX_NAMES else frozenset()
 
 
 def redirected_by(
     collection: Collection, address: Address, before: bytes | None, after: bytes | None
 ) -> list[RedirectedLink]:
-    """The links that lead elsewhere once a document has other bytes; none if its names stay.
+    """The links whose targets change if the bytes of a document change; empty if its names stay the same.
 
     Args:
-        collection: The collection, whose index knows the document as before.
+        collection: The collection, whose index is in the state before the change.
         address: The document.
-        before: Its bytes; None if it is new.
-        after: Its new bytes; None if it is deleted.
+        before: The old bytes; None if the document is new.
+        after: The new bytes; None if the document is deleted.
     """
     if before is not None and after is not None and _names_in(address, before) == _names_in(address, after):
         return []

@@ -1,4 +1,4 @@
-"""Moving several files at once: what each page reads afterwards, so that every link leads where it led before."""
+"""Plans the move of several files: the new bytes of each page, so that every link keeps its target."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class MovePlan:
 
     moves: Mapping[Address, Address]
     contents: Mapping[Address, bytes]
-    """New bytes by address: of every moved file, and of the other pages whose links follow."""
+    """New bytes by address, of every moved file and of the other pages whose links are rewritten."""
     came: frozenset[Address]
-    """The addresses of the moved files afterwards."""
+    """The new addresses of the moved files."""
     pinned: tuple[Address, ...] = ()
-    """Pages with links that the new names would have taken over; such a link now has the path of the page it meant."""
+    """Pages with links that the new names would have redirected; these links now contain the path of their target."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to a moved file now."""
     not_rewritten: tuple[Address, ...] = ()
@@ -48,18 +48,18 @@ def plan_moves(
     moves: Mapping[Address, Address],
     changed: AbstractCollection[Address] = (),
 ) -> MovePlan:
-    """Return what a move of these files changes; nothing is written.
+    """The changes that a move of these files makes. Writes nothing.
 
     Args:
-        collection: Where they are.
-        transaction: What is there.
+        collection: Collection of the files.
+        transaction: The transaction, by which files are read.
         moves: New address by old address, of documents and other files.
-        changed: Documents that the transaction has changed already, whose links the index does not know.
+        changed: Documents that the transaction has changed already, whose links are not indexed yet.
 
     Raises:
-        NotFoundError: one of the files is not there.
-        AlreadyExistsError: a new address is taken, or that of two files.
-        InvalidInputError: a file would stay where it is.
+        NotFoundError: one of the files does not exist.
+        AlreadyExistsError: a new address is taken, or is that of two files.
+        InvalidInputError: the old and the new address of a file are the same.
         StorageError: a page that may link to a moved one cannot be read.
     """
     _require_free(collection, transaction, moves)
@@ -87,7 +87,7 @@ def plan_moves(
 
 
 def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:
-    """Where each file below a folder goes when the folder moves; pages first, then by path.
+    """New address by old address of each file below a folder that is moved; pages first, then by path.
 
     Raises:
         InvalidInputError: a new path is invalid.
@@ -104,22 +104,22 @@ def folder_moves(collection: Collection, folder: str, target: str) -> dict[Addre
 def preview_moves(
     collection: Collection, moves: Mapping[Address, Address], unsaved: Mapping[Address, bytes]
 ) -> MovePlan:
-    """The changes that a move of these files would make; nothing is written.
+    """The changes that a move of these files would make. Writes nothing.
 
     Args:
-        collection: Where they are.
+        collection: Collection of the files.
         moves: New address by old address.
-        unsaved: Texts that an editor has open, by address; they count instead of the files.
+        unsaved: Texts that are open in an editor, by address; they replace those of the files.
 
     Raises:
-        KnowledgeError: as `plan_moves`, or the folder is read-only.
+        KnowledgeError: an error of `plan_moves`, or the folder is read-only.
     """
     try:
         with collection.store.transaction("") as transaction:
             for address, text in unsaved.items():
                 transaction.put(address, text)
             _end_with(plan_moves(collection, transaction, moves, unsaved))
-    except _PreviewEnd as end:  # an exception is what keeps a transaction from being written
+    except _PreviewEnd as end:  # the exception rolls the transaction back
         return end.plan
 
 
@@ -127,7 +127,7 @@ def _end_with(plan: MovePlan) -> NoReturn:
     raise _PreviewEnd(plan)
 
 
-class _PreviewEnd(Exception):  # noqa: N818 - no error
+class _PreviewEnd(Exception):  # noqa: N818 - not an error
     def __init__(self, plan: MovePlan) -> None:
         super().__init__()
         self.plan = plan
@@ -146,7 +146,7 @@ def _require_free(collection: Collection, transaction: Transaction, moves: Mappi
         if old.is_document:
             existing(collection, transaction, old)
         if new in moves:
-            continue  # moves away itself
+            continue  # the file at this address is moved, too
         if new.is_document:
             require_free(collection, transaction, new, besides=old)
         elif transaction.exists(new):
@@ -161,7 +161,7 @@ def _linking(collection: Collection, transaction: Transaction, moves: Mapping[Ad
     """The documents that link to the moved files, including unsynced edits by others.
 
     Raises:
-        StorageError: one of them, or a moved document, is unreadable, so that its links would be missed.
+        StorageError: one of these or a moved document is unreadable, so that its links would be missed.
     """
     index = collection.index
     before = {*_sources(collection, moves), *(old for old in moves if old.is_document and index.record(old))}
@@ -184,7 +184,7 @@ def _sources(collection: Collection, moves: Mapping[Address, Address]) -> set[Ad
 
 
 class _Relinks:
-    """Rewrites the links of documents so that each leads where it led before a move."""
+    """Rewrites the links of documents so that each link keeps its target in a move."""
 
     def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
         self._collection = collection
@@ -225,7 +225,7 @@ class _Relinks:
 
 
 def _lasting_names(collection: Collection, address: Address) -> frozenset[str]:
-    """The names by which a document is found wherever its file lies, folded."""
+    """The folded names by which a document is found independently of its file's folder."""
     record = collection.index.record(address)
     if record is None:
         return frozenset()

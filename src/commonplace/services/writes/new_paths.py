@@ -1,7 +1,7 @@
-"""Where a new page goes, and a page that gets another name: what a name without a folder and suffix means.
+"""Addresses of new and renamed pages, from a path or from a name without folder and suffix.
 
-A path has a slash or the suffix of a document. Anything else is a name: for a new page it must not be the name of
-another page or of a folder, and a page that moves keeps its folder.
+A path contains a slash or has the suffix of a document. Any other text is a name: the name of a new page must not be
+that of another page or of a folder, and a page that gets a new name remains in its folder.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ DAILY_FOLDER = "daily"
 """Folder of daily pages if there is none yet."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NAMED_PAGES = 3
-"""Pages of the same name that an error names."""
+"""Maximum number of pages of the same name that an error names."""
 
 
 def new_page_address(collection: Collection, reference: str) -> Address:
     """The address of a page that may be new.
 
     Raises:
-        InvalidInputError: it is no path of a page, or the path of a folder without a suffix.
-        AlreadyExistsError: it is a mere name, and other pages are called so; context holds `nearest`, their paths.
+        InvalidInputError: the reference is not the path of a page, or is the path of a folder without a suffix.
+        AlreadyExistsError: the reference is a name that other pages have; context holds `nearest`, their paths.
     """
     address = as_stored(collection.index, parse_document_address(reference))
     if collection.store.stat(address) is not None:
@@ -51,12 +51,12 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
     """The new address of a page.
 
     Args:
-        collection: Where it is.
-        old: Its present address.
-        to: A path; a folder with a slash at its end, in which the page keeps its name; or a new name in its folder.
+        collection: Collection of the page.
+        old: The current address.
+        to: A path; a folder with a trailing slash, to which the page is moved; or a new name in the same folder.
 
     Raises:
-        InvalidInputError: it is no path of a page, or the path of a folder without the slash.
+        InvalidInputError: `to` is not the path of a page, or is the path of a folder without the slash.
     """
     path = to.strip().removeprefix("./")
     if path.endswith("/") and path.strip("/"):
@@ -73,13 +73,13 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
 
 
 def daily_folder(collection: Collection) -> str:
-    """The folder that holds most pages named by a date; `DAILY_FOLDER` if there is no such page."""
+    """The folder with most pages that are named by a date; `DAILY_FOLDER` if there is no such page."""
     folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
     return max(folders, key=lambda one: (folders[one], one)) if folders else DAILY_FOLDER
 
 
 def has_folder(collection: Collection, path: str) -> bool:
-    """Whether pages lie below a folder's path."""
+    """Whether there are pages below a folder's path."""
     prefix = f"{path.strip('/')}/"
     return bool(collection.index.list(ListQuery(filter=Filter(prefix=prefix), limit=1)).total)
 
@@ -96,7 +96,7 @@ def _require_no_folder(collection: Collection, address: Address, into: str = "")
 
 
 def _called(collection: Collection, name: str) -> list[str]:
-    """The paths of the pages that a name means: by the ends of their paths, else by title, alias or id."""
+    """The paths of the pages with a name: by the ends of their paths, otherwise by title, alias or id."""
     bare = fold(name)
     named = collection.index.lookup().named(link_key(name))
     ends = sorted(one.address.path for one in named if ends_path(bare, one.address, fold))

@@ -1,4 +1,4 @@
-"""The rule for overwriting: a writer may only remove text that it was shown, by its revision or in its session."""
+"""The rule for overwriting: a writer may only remove text that it has seen, by its revision or in its session."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class SeenEvidence(Enum):
     PASSED = "passed"
     """The writer passed the revision, from an unknown source."""
     UNSEEN = "unseen"
-    """The writer was not shown the text: it passed no revision, or one that only a receipt gave it."""
+    """The writer was not shown the text: it passed no revision, or a revision that it only knows from a receipt."""
 
 
 def evidence_of(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> SeenEvidence:
     """Evidence that the writer has seen the current document. Needs the writer lock.
 
     Raises:
-        ConflictError: another revision than the passed or pinned one is current; the error lists the changes.
+        ConflictError: the current revision is not the passed or pinned one; the error lists the changes.
     """
     if intent.pinned:
         require_revision(raw, intent.pinned)
@@ -77,7 +77,7 @@ def note_write(
     Args:
         collection: Collection of the document.
         address: Address of the document.
-        raw: Its new bytes; None if it was deleted.
+        raw: The new bytes; None if the document was deleted.
         intent: The writer's request.
         evidence: Whether the writer had seen the old text.
     """
@@ -93,13 +93,13 @@ def note_write(
 
 
 def takes_away(before: bytes, after: bytes) -> bool:
-    """Whether a line of the old text is missing from the new one, in order."""
+    """Whether the new text lacks a line of the old one; the order of lines counts."""
     rest = iter(after.splitlines())
     return not all(any(line == other for other in rest) for line in before.splitlines())
 
 
 def _changes(collection: Collection, address: Address, raw: bytes, intent: WriteRequest) -> tuple[str, ...]:
-    """The changes since the revision that the writer passed, by the session's record, else by the history."""
+    """The changes since the revision that the writer passed, from the session's record, otherwise from the history."""
     known = seen_by(collection, address, intent)
     if known is not None and known.revision.startswith(intent.expected.lower()):
         return known.changes(raw)
@@ -111,6 +111,6 @@ def changes_since(collection: Collection, address: Address, raw: bytes, revision
     history = collection.store.history
     try:
         before = history.read(address, revision) if history.available else None
-    except KnowledgeError:  # the conflict stands, even if the changes cannot be listed
+    except KnowledgeError:  # the conflict is reported even if the changes cannot be listed
         before = None
     return changed_lines(line_marks(before), raw) if before is not None else ()

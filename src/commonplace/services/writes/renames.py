@@ -28,15 +28,14 @@ def rename(
     """Move a document and rewrite every link to it, in one transaction.
 
     Relative links in the moved document are rewritten as well, and links to other documents that the new name would
-    take over. The old bytes of documents in which links change and whose current state the writer was not shown are
-    retained.
+    redirect. If links of a document change and the writer was not shown its current state, its old bytes are retained.
 
     Args:
         collection: Collection of the document.
         address: The document.
-        new_address: Its new address.
+        new_address: The new address.
         intent: As for any write.
-        files: New addresses of other files that move with it; links to them are rewritten too.
+        files: New addresses of other files that are moved with the document; links to these are rewritten, too.
 
     Raises:
         NotFoundError: no such document.
@@ -65,7 +64,7 @@ def _rename(
             transaction.remove(old, keep=False)
         if evidence is not SeenEvidence.SHOWN and takes_away(moved, contents[new_address]):
             transaction.retain(address)
-        for place, content in contents.items():  # lines with links may be unseen
+        for place, content in contents.items():  # the writer may not have seen these lines
             unseen = place not in plan.came and known.get(place) is not SeenEvidence.SHOWN
             transaction.put(place, content, keep=unseen)
     note_write(collection, address, None, intent)
@@ -80,7 +79,7 @@ def _rename(
 def _known(
     collection: Collection, transaction: Transaction, rewritten: Sequence[Address], intent: WriteRequest
 ) -> dict[Address, SeenEvidence]:
-    """Evidence for those of the documents with rewritten links that the session was shown in their current state."""
+    """Evidence for the documents with rewritten links whose current state the session was shown."""
     known = {one: seen_by(collection, one, intent) for one in rewritten}
     return {
         one: SeenEvidence.SHOWN if seen.is_whole else SeenEvidence.PASSED

@@ -1,4 +1,4 @@
-"""The request of a write besides its content, and its receipt."""
+"""The request of a write, without the content, and its receipt."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ DocumentDraft = tuple[Address, bytes]
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """The request of a writer besides the content."""
+    """The request of a writer, without the content."""
 
     expected: str = ""
-    """The revision that the writer saw (7 or more digits of it), or "" to use the one that its session was shown."""
+    """The revision that the writer saw (7 or more digits); "" for the revision that its session was shown."""
     pinned: str = ""
-    """The revision that must be current although the writer has not seen it, or "" for any."""
+    """The revision that must be current, although the writer has not seen it; "" for any."""
     message: str = ""
-    """The commit's message, or "" for the verb and the document's name."""
+    """The commit's message; "" for the verb and the document's name."""
     author: Author | None = None
-    """The commit's author, or None for the configured identity."""
+    """The commit's author; None for the configured identity."""
     session: SessionMemory | None = None
-    """Records what the writer was shown and its own writes; None for a writer without a session."""
+    """Record of the documents that the writer was shown or wrote; None for a writer without a session."""
     unseen: Literal["keep", "refuse"] = "keep"
-    """What happens to text that a replacement or deletion removes and the writer was not shown: kept or refused.
+    """Treatment of a replacement or deletion that removes text which the writer was not shown.
 
     "keep" retains the text, "refuse" rejects the write.
     """

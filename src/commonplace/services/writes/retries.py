@@ -31,17 +31,18 @@ _BeforeCall: TypeAlias = tuple[Collection, Replica, str]
 
 
 def on_latest(collection: Collection, write: Callable[[], T]) -> T:
-    """The result of a write that checks what its writer saw. If that differs, the write is made on the latest state.
+    """The result of a write that checks the revision which its writer saw.
 
-    A writer may have read the document at another server, whose commit this one has not fetched yet.
+    The writer may have read the document from another server, whose commit this server has not fetched yet. Therefore a
+    conflict causes a fetch, and one retry if the fetch has brought new commits.
 
     Args:
-        collection: Where the write goes. If it follows no remote, the write is made once.
-        write: Makes it, and has no effect if it raises a conflict.
+        collection: Collection of the write. If it follows no remote, there is no retry.
+        write: Makes the write; has no effect if it raises a conflict.
 
     Raises:
-        ConflictError, PreconditionError: what the writer saw is not the remote's state either.
-        UnavailableError: the remote cannot be read, so whether it is a conflict is unknown. Nothing was written.
+        ConflictError, PreconditionError: the writer's revision is not the remote's current state either.
+        UnavailableError: the remote cannot be read, so the conflict cannot be confirmed. Nothing was written.
     """
     replica = collection.replica
     if replica is None:

@@ -24,23 +24,23 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 MAX_OPEN = 64
 """Maximum number of open files."""
 _FULL_SYNC: int | None = getattr(fcntl, "F_FULLFSYNC", None)
-"""On macOS, `fsync` leaves the bytes in the disk's own cache; F_FULLFSYNC does not."""
+"""The macOS call that also flushes the disk's own cache, which `fsync` does not; None on other systems."""
 
 
 MIN_TOGETHER = 3
-"""Number of files or folders from which a common flush is tried; fewer are flushed one by one."""
+"""Minimum number of files or folders for a common flush; fewer are flushed one by one."""
 
 
 METHOD: FlushMethod | None = None
-"""The method for every file system; None: the one that fits each."""
+"""The method for every file system; None detects the method of each."""
 
 
 class FlushError(OSError):
-    """A flush failed. What it was to make durable may be lost, and repeating the flush does not bring it back."""
+    """A flush failed. The unflushed bytes may be lost; repeating the flush does not recover them."""
 
 
 class Unsynced:
-    """Written files that are not yet durable. `sync` makes all of them durable; the end of the block closes them."""
+    """Written files that are not durable yet. `sync` makes all of them durable; the end of the block closes them."""
 
     def __init__(self) -> None:
         self._descriptors: list[int] = []
@@ -106,8 +106,8 @@ def sync_folders(folders: Iterable[Path], *, unless_ordered: bool = False) -> No
     """Make the names in these folders durable. Missing folders are skipped.
 
     Args:
-        folders: The last one is that whose names changed last.
-        unless_ordered: Whether to skip file systems on which these names are durable before those that change later.
+        folders: The folders, in the order in which their names changed.
+        unless_ordered: Whether to skip file systems that make earlier name changes durable before later ones.
 
     Raises:
         FlushError: the disk failed.
@@ -118,7 +118,7 @@ def sync_folders(folders: Iterable[Path], *, unless_ordered: bool = False) -> No
 
 
 def _by_device(folders: Iterable[Path]) -> Mapping[int, Sequence[Path]]:
-    """The folders that exist, by device; of a repeated one, the last stands."""
+    """The existing folders by device, in order. A repeated folder counts at its last position."""
     found: dict[int, list[Path]] = {}
     for folder in reversed(dict.fromkeys(reversed(list(folders)))):
         with suppress(FileNotFoundError):
@@ -165,7 +165,7 @@ def _sync_names(folders: Sequence[Path], method: FlushMethod) -> None:
 
 
 def _method(device: int, number: int) -> FlushMethod:
-    """The method for so many files or folders of a device."""
+    """The method for this number of files or folders of a device."""
     if number < MIN_TOGETHER:
         return FlushMethod.EACH
     method = METHOD or method_of(device)
@@ -188,7 +188,7 @@ def _touch(last: int, descriptors: Sequence[int]) -> bool:
 
 @contextmanager
 def _flushing() -> Generator[None]:
-    """Turn an error of the disk into a `FlushError`."""
+    """Convert an OSError of the block to a `FlushError`."""
     try:
         yield
     except OSError as error:

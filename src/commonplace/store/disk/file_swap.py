@@ -1,4 +1,4 @@
-"""Replaces several files as one step: new files are written beside the old ones first, then names change.
+"""Replaces several files in one step: first new files are written beside the old ones, then all are renamed.
 
 The n-th file of a transaction has two hidden names beside it: `.commonplace-<token>-<n>.new` has the new bytes until
 they are renamed into place; `.old` has the old file until the transaction ends. Rollback renames back, which needs no
@@ -249,9 +249,9 @@ def _undo(folder: int, change: FileChange, place: FileSlot) -> None:
 
 
 def seen_again(root: Path, change: FileChange) -> FileChange:
-    """A change after it was made and undone, which gives the file other times, or left alone.
+    """The change with the current metadata of its file, to be applied again after a rollback changed the file's times.
 
-    If the file has other bytes than the writer saw, the result is the same change, which is a conflict then.
+    If the file's bytes differ from those that the writer saw, the change is returned as it is, and causes a conflict.
     """
     if change.before is None:
         return change
@@ -272,7 +272,7 @@ def missing_folders(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def remove_empty(root: Path, folders: Iterable[str]) -> None:
-    """Remove the empty ones of these folders, which are given innermost first."""
+    """Remove those of these folders that are empty. The folders are given innermost first."""
     for path in folders:
         *above, name = path.split("/")
         with suppress(OSError), opened_folder(root, above) as folder:
@@ -297,7 +297,7 @@ def changed_meanwhile(path: str, revision: Revision | None) -> ConflictError:
 
 
 def is_missing(path: Path) -> bool:
-    """Whether nothing has this name. `os.path.lexists` says so of a file that the disk refuses to look up, too.
+    """Whether no file has this name. Unlike `not os.path.lexists`, an error of the disk is raised.
 
     Raises:
         OSError: the file cannot be looked up.
@@ -311,7 +311,7 @@ def is_missing(path: Path) -> bool:
 
 @contextmanager
 def storage_errors(doing: str) -> Generator[None]:
-    """Convert an OSError of the block, in which nothing is changed, to a `StorageError`."""
+    """Convert an OSError of the block to a `StorageError`. The block must not change any file."""
     try:
         yield
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Which flushes make several files of one file system durable: one for each file, or fewer.
+"""Chooses the method to make several files of one file system durable: a flush for each file, or fewer.
 
-A journaling file system that commits changes of metadata in their order (ext3, ext4 and XFS) needs one: the data of all
-files is written out first, then an fsync commits the newest change of metadata and with it every earlier one. Git does
-the same with `core.fsyncMethod=batch`. Elsewhere `syncfs` flushes the whole file system, which is quick while other
-programs have written little.
+A journaling file system that commits changes of metadata in their order (ext3, ext4 and XFS) needs one flush: the data
+of all files is written out first, then an fsync commits the newest change of metadata and with it every earlier one.
+Git does the same with `core.fsyncMethod=batch`. On other file systems `syncfs` flushes the whole file system, which is
+quick while other programs have written little.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from pathlib import Path
 
 DIRTY_KIB = 16_384
 DIRTY_KIB_EACH = 1_024
-"""KiB of unwritten data of all programs up to which the whole file system is flushed: in all, and for each file.
+"""Maximum unwritten data of all programs, in KiB, for a flush of the whole file system: `DIRTY_KIB` plus this per file.
 
-Whoever writes often finds only what other programs have written since the last flush.
+After frequent writes, only the data that other programs have written since the last flush is unwritten.
 """
 _SYNCFS_TELLS = (5, 8)
-"""The first Linux whose `syncfs` reports errors of the disk (syncfs(2))."""
+"""The first version of Linux whose `syncfs` reports errors of the disk (syncfs(2))."""
 _JOURNALED = {"ext3", "ext4"}
 _ALWAYS_JOURNALED = {"xfs"}
 _FLUSHED_WHOLE = {"ext2", "ext3", "ext4"}
 _UNSUPPORTED = {errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.ESPIPE}
 _WRITE_OUT = 1 | 2 | 4
-"""Flags of `sync_file_range`: write every page, and wait for those on their way before and after."""
+"""Flags of `sync_file_range`: wait for pages in writeback, write every dirty page, and wait for all of them."""
 _DIRTY = re.compile(rb"^(?:Dirty|Writeback):\s+(\d+) kB", re.MULTILINE)
 
 
 class FlushMethod(Enum):
-    """How files of one file system are made durable together."""
+    """Method to make files of one file system durable together."""
 
     EACH = auto()
-    """Every file and folder by itself."""
+    """Flush every file and folder separately."""
     ORDERED = auto()
-    """Data is written out; flushing the last change commits all before it."""
+    """Write out the data of all files; then one flush of the last change commits all earlier ones."""
     WHOLE = auto()
-    """The whole file system, if other programs have written little."""
+    """Flush the whole file system if other programs have written little; otherwise each file."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFiles:
-    """The files of the kernel that tell file systems apart."""
+    """Files of the kernel that describe mounted file systems and unwritten data."""
 
     mounts: Path = Path("/proc/self/mountinfo")
     journals: Path = Path("/proc/fs/jbd2")
-    """Has a folder for each open journal of ext3 and ext4, named after its device."""
+    """Folder with an entry for each open journal of ext3 and ext4, named after its device."""
     devices: Path = Path("/sys/dev/block")
     memory: Path = Path("/proc/meminfo")
 
@@ -67,7 +67,7 @@ def method_of(device: int, kernel: KernelFiles = KERNEL, release: str = platform
 
     Args:
         device: As in `os.stat_result.st_dev`.
-        kernel: Files of the kernel; where they are missing, the result is `EACH`.
+        kernel: Files of the kernel; if they are missing, the result is `EACH`.
         release: The kernel's release.
     """
     if not hasattr(_LIBRARY, "syncfs") or not hasattr(_LIBRARY, "sync_file_range"):
@@ -80,9 +80,9 @@ def method_of(device: int, kernel: KernelFiles = KERNEL, release: str = platform
 
 
 def is_whole_quicker(files: int, kernel: KernelFiles = KERNEL) -> bool:
-    """Whether flushing the whole file system is quicker than so many files: programs have little unwritten data."""
+    """Whether flushing the whole file system is quicker than flushing this number of files, by the unwritten data."""
     try:
-        text = kernel.memory.read_bytes()  # bytes: a process whose rights are gone may be unable to load a codec
+        text = kernel.memory.read_bytes()  # bytes: a process that has dropped its rights may be unable to load a codec
     except OSError:
         return False
     return sum(map(int, _DIRTY.findall(text))) <= DIRTY_KIB + files * DIRTY_KIB_EACH
@@ -106,13 +106,14 @@ def flush_whole(descriptor: int) -> None:
     """Flush the file system of a descriptor, which was opened before the data was written.
 
     Raises:
-        OSError: something of it cannot be written.
+        OSError: some data cannot be written.
     """
     sys.audit("commonplace.syncfs", descriptor)
     if _LIBRARY.syncfs(descriptor) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-    # Without a journal, ext4 empties the disk's cache before it has written the last blocks. An fsync does it last.
+    # Without a journal, ext4's syncfs flushes the disk's cache before it writes the last blocks. The fsync flushes
+    # the cache afterwards.
     os.fsync(descriptor)
 
 
@@ -130,7 +131,7 @@ def _kind_of(number: str, mounts: Path) -> str:
 
 
 def _has_journal(number: str, kernel: KernelFiles) -> bool:
-    """Whether the device has an open journal of its own. An external one counts as none."""
+    """Whether the device has an open internal journal. An external journal does not count."""
     try:
         name = (kernel.devices / number).resolve(strict=True).name
         return any(one.name.startswith(f"{name}-") for one in kernel.journals.iterdir())

@@ -50,7 +50,7 @@ def opened_folder(root: Path, parts: Sequence[str]) -> Generator[int]:
 
 @contextmanager
 def opened_below(above: int, name: str) -> Generator[int]:
-    """A descriptor of a folder in an open folder, for use with `dir_fd`. The name may not be a link's.
+    """A descriptor of a folder in an open folder, for use with `dir_fd`. The name must not be that of a link.
 
     Raises:
         OSError: there is no such folder, or it cannot be searched.
@@ -98,13 +98,13 @@ def file_stat(status: os.stat_result) -> FileStat:
 def is_foreign(status: os.stat_result, root: Path) -> bool:
     """Whether a file has another hard link and does not have the folder's owner and device.
 
-    Such a link exposes a file of another user. Links between files of one user cannot be told apart.
+    Such a link exposes a file of another user. Links between files of one user cannot be distinguished.
 
     Args:
         status: Metadata of the file.
         root: The served folder.
     """
-    if status.st_nlink < 2:  # noqa: PLR2004 - one name, or none any more
+    if status.st_nlink < 2:  # noqa: PLR2004 - one name, or none if it was deleted
         return False
     folder = root.stat()
     return (status.st_uid, status.st_dev) != (folder.st_uid, folder.st_dev)
@@ -115,7 +115,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        """Real and absolute. Opened for every call, so that a replaced folder is noticed."""
+        """Real and absolute path. The folder is opened for every call, so that a replaced folder is detected."""
 
     def stat(self, address: Address) -> FileStat | None:
         """Size and times of the regular file at an address; None if there is none that may be served.
@@ -157,11 +157,11 @@ class Folder:
     def reading(self) -> Generator[Callable[[Address], bytes]]:
         """A context with a function like `read`, at half the cost for files in the same folders.
 
-        The folders stay open: if one is replaced meanwhile, only the next context notices.
+        The folders remain open. If a folder is replaced meanwhile, only the next context sees the new one.
         """
         try:
             descent = _FolderDescriptors(self.path)
-        except OSError:  # the folder is missing, and each read will raise that
+        except OSError:  # the folder is missing; each read raises the error
             yield self.read
             return
 

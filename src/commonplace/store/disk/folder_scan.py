@@ -29,9 +29,9 @@ class FolderScan:
 
     folder: Folder
     rules: IgnoreRules
-    """Rules of files that are skipped silently."""
+    """Rules of the ignored files, which are skipped without a reason."""
     skipped: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Relative path and reason of names that look like a document or contain documents."""
+    """Relative path and reason of each skipped document and of each skipped folder that may contain documents."""
 
     def __iter__(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order.

@@ -2,7 +2,7 @@
 
 `.gitignore` (and `.git/info/exclude`) apply inside a Git work tree, from its top downwards; `.commonplaceignore`
 applies everywhere and takes precedence. Patterns are those of gitignore(5): the last match decides, `!` includes again,
-and an excluded folder excludes everything in it. Files that Git tracks are served although `.gitignore` excludes them.
+and an excluded folder excludes everything in it. Files that Git tracks are served even if `.gitignore` excludes them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Tracked = Callable[[], frozenset[str] | None]
 """Returns the paths of the documents that Git tracks and of their folders; None if unknown."""
 
 _AS_NONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM})
-"""Errors for which an unreadable ignore file counts as empty, as in Git. After other errors it is read again."""
+"""Errors after which an unreadable ignore file counts as empty, as in Git. After other errors the read is retried."""
 
 _ESCAPED = re.compile(r"\\(.)")
 _Stamp = tuple[int, int, int]
@@ -115,7 +115,7 @@ class IgnoreRules:
         self._in_git = top is not None
         self._above: list[tuple[Path, str]] = []
         if top is not None:
-            # From the folder's parent up to the top of the work tree, and the clone's own exclude file.
+            # The folders from the parent up to the top of the work tree, then the clone's own exclude file.
             parents = [above for above in root.parents if above == top or top in above.parents]
             self._above = [(above / GIT_FILE, _below(above, root)) for above in parents]
             self._above.append((top / ".git" / "info" / "exclude", _below(top, root)))
@@ -173,7 +173,7 @@ class IgnoreRules:
                 yield 0, tuple(_moved(patterns, way)) if way else patterns
 
     def _read(self, path: str) -> tuple[Pattern, ...]:
-        file = os.path.join(self._root, path)  # noqa: PTH118 - asked for every file of a scan
+        file = os.path.join(self._root, path)  # noqa: PTH118 - called for every file of a scan
         try:
             status = os.stat(file)  # noqa: PTH116
             if not stat.S_ISREG(status.st_mode):  # opening a FIFO would wait for a writer
@@ -263,7 +263,7 @@ def _fits(parts: Sequence[re.Pattern[str] | None], path: Sequence[str]) -> bool:
 
 
 def parse_pattern(line: str) -> Pattern | None:
-    """The pattern of one line; None for a comment, a blank line and what is no pattern."""
+    """The pattern of one line; None for a comment, a blank line or an invalid pattern."""
     text = line.rstrip("\r\n")
     while text.endswith(" ") and not text.endswith("\\ "):
         text = text[:-1]

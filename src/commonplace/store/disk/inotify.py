@@ -1,7 +1,7 @@
-"""inotify: the changes in folders up to the present moment.
+"""Reads the changes in folders up to the present moment from inotify(7).
 
 Linux queues an event before the system call that changed something returns. A reader that drains the queue when a query
-arrives therefore knows every change that was complete by then, without a background thread. inotify does not report
+arrives therefore finds every change that was complete by then, without a background thread. inotify does not report
 writes through a hard link in another folder or through mapped memory, nor changes by other machines on a shared file
 system.
 """
@@ -62,7 +62,7 @@ class InotifyQueue:
         return self._process == os.getpid()
 
     def watch(self, folder: int) -> int:
-        """Watch a folder. On return, every later change is noticed.
+        """Watch a folder. After the call, every later change is reported.
 
         Args:
             folder: Descriptor of the folder.
@@ -122,7 +122,7 @@ def _calls() -> tuple[_Call, _Call, _Call]:
 
 
 def _checked(call: _Call, *arguments: int | bytes) -> int:
-    import ctypes  # noqa: PLC0415 - as above
+    import ctypes  # noqa: PLC0415 - slow to import
 
     result = call(*arguments)
     if result < 0:

@@ -1,4 +1,4 @@
-"""The journal: a transaction's intent, written before the transaction, so that recovery can finish or undo it.
+"""The journal records a transaction's intent before its first change, so that recovery can finish or undo it.
 
 One small file per lock, overwritten in place. A checksum distinguishes a complete record from a torn one; a torn record
 means that nothing else was done yet.
@@ -45,18 +45,18 @@ class JournalIntent:
     """One transaction, recorded from before its first change on disk until after its last."""
 
     token: str
-    """Random; part of the name of every temporary file of this transaction."""
+    """Random text in the name of every temporary file of this transaction."""
     steps: tuple[JournalStep, ...] = ()
     made: tuple[str, ...] = ()
     """Folders that the transaction creates, outermost first."""
     reference: str = ""
     """The branch of the commit; "" without a commit."""
     commit: str = ""
-    """The last commit, already written when the journal is."""
+    """The last commit. Its objects are written before the journal."""
     paths: tuple[str, ...] = ()
     """Paths that the commits change, relative to the repository: the index entries to update."""
     base: str | None = ""
-    """The commit that the branch was at; "" for none. None: the parent of `commit`, as older versions wrote it."""
+    """The commit that the branch was at; "" for none. None (a journal of an older version) means `commit`'s parent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ _SILENT = re.compile(
     r"9p|afs|beegfs|ceph|cifs|coda|drvfs|fakeowner|fuse.*|gfs2|glusterfs|lustre|ncpfs|nfs4?|ocfs2|prl_fs|smb3|smbfs"
     r"|vboxsf|virtiofs|vmhgfs"
 )
-"""File system types, as the kernel names them, that other machines write to; and all FUSE file systems."""
+"""Names of the file system types that other machines may write to, and of all FUSE file systems."""
 _ESCAPED = re.compile(r"\\(\d{3})")
 
 
 def reports_changes(folder: Path, mounts: Path = _MOUNTS) -> bool:
-    """Whether the system reports every change in a folder, as far as known.
+    """Whether the system reports every change in a folder. True if the file system is not known to be a share.
 
     Args:
         folder: Real and absolute path.

@@ -42,7 +42,7 @@ class FolderTrash:
     """The items of one folder. Reading is always safe; `put` needs the folder's writer lock."""
 
     def __init__(self, base: Path, key: str, max_bytes: int = MAX_TRASH_BYTES) -> None:
-        """Create no files before the first `put`.
+        """Open the trash of a folder. No file is created before the first `put`.
 
         Args:
             base: Folder with the trash of every folder.
@@ -54,7 +54,7 @@ class FolderTrash:
         self._max_bytes = max_bytes
         self._pruned = -_PRUNE_EVERY
         self._bytes = 0
-        """Size of the items that this process knows; a lower bound."""
+        """Size in bytes of the items that this process has seen; a lower bound."""
 
     def put(self, losses: Sequence[tuple[str, Loss, bytes]]) -> list[TrashItem]:
         """Store files: path, loss, and bytes of each. They are durable on return.
@@ -92,7 +92,7 @@ class FolderTrash:
         """The bytes of an item.
 
         Raises:
-            NotFoundError: the item is gone.
+            NotFoundError: the item no longer exists.
             StorageError: the item cannot be read, or its bytes do not match its revision.
         """
         try:
@@ -117,7 +117,7 @@ class FolderTrash:
             (self._folder / item.name).unlink(missing_ok=True)
 
     def _make(self) -> None:
-        """Create the folders, accessible to this user alone, because deleted text may be private."""
+        """Create the folders. Only this user can access them, because deleted text may be private."""
         self._base.parent.mkdir(parents=True, exist_ok=True)
         for folder in (self._base, self._folder):
             with suppress(FileExistsError):

@@ -30,14 +30,14 @@ from commonplace.store.git.tracked_documents import TrackedDocuments
 
 @dataclass(frozen=True, slots=True)
 class WriteMode:
-    """How a folder is written."""
+    """The way in which a folder is written: with or without Git and commits."""
 
     retention: Retention
     """Retains the bytes that writes delete or replace."""
     prefix: str = ""
     """Path from the writer's root to the folder: "" or a path with a trailing slash."""
     git: GitWriter | None = None
-    """None without Git."""
+    """The Git writer; None without Git."""
     commits: bool = False
     """Whether every write is committed."""
 
@@ -143,7 +143,7 @@ class FolderStore:
         terms = self._terms
         if terms.git is None:
             return None
-        # Imported late: a search needs nothing of commits and remotes.
+        # Imported on demand, because searches do not need it.
         from commonplace.store.folder.publisher import Publisher  # noqa: PLC0415
 
         return Publisher(self._folder, self._writer, terms.git, terms.prefix, self._rules.hides, terms.retention)
@@ -176,7 +176,7 @@ class FolderStore:
                 record_waiting_index(INDEX_WAITS)
 
     def recover(self) -> list[str]:
-        """Finish or undo interrupted writes. If another writer holds the lock, it has done so already."""
+        """Finish or undo interrupted writes. Does nothing if another writer holds the lock, which has done so."""
         if not self._writer.needs_repair:
             return []
         try:
@@ -184,7 +184,7 @@ class FolderStore:
                 return self._writer.repair()
         except UnavailableError:
             return []
-        except KnowledgeError as error:  # the files are readable all the same
+        except KnowledgeError as error:  # the files are readable nevertheless
             return [f"an interrupted write could not be repaired: {error}"]
 
     def _before_use(self, address: Address) -> None:

@@ -39,11 +39,11 @@ from commonplace.store.names import checked_ref, is_ref, missing_file
 from commonplace.store.remotes import exchange
 
 MAX_LISTED = 20
-"""Remotes that an error names."""
+"""Maximum number of remotes that an error names."""
 PUSH_TIMEOUT = 60.0
-"""Seconds after which a push is ended."""
+"""Timeout in seconds of a push."""
 QUIET_SECONDS = 15.0
-"""Seconds without progress after which a push is ended."""
+"""Timeout in seconds for a push without progress."""
 log = logging.getLogger(__name__)
 
 _AUTHENTICATION = re.compile(
@@ -61,7 +61,7 @@ _UNREACHED = re.compile(
     r"|No route to host|not allowed",
     re.IGNORECASE,
 )
-"""Errors that come before anything was sent."""
+"""Git's messages for errors that occur before anything is sent."""
 _ABSENT = re.compile(r"does not appear to be a git repository|[Rr]epository .*not found|error: 404")
 
 
@@ -85,7 +85,7 @@ class Publisher:
             git: Git writer of the repository.
             prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
             hides: Whether a document is ignored in the collection.
-            retention: Retains staged text that a commit replaces and nothing else has.
+            retention: Retains staged text that a commit replaces, if no other copy exists.
         """
         self._folder = folder
         self._hides = hides
@@ -131,7 +131,7 @@ class Publisher:
             )
         try:
             changed = self._changed_by(commit)
-        except GitError as error:  # the commit stands, even if its changes cannot be listed
+        except GitError as error:  # the commit is made, even if its changes cannot be listed
             log.warning("the changes of a commit cannot be listed: %s", error)
             changed = set(found)
         return Receipt(
@@ -201,7 +201,7 @@ class Publisher:
         return [one for one in found if one.path == SCHEMA_FILE or not self._hides(one)]
 
     def _differs(self, address: Address, content: bytes | None) -> bool:
-        """Whether a file is not as the last commit has it; what is staged of one that is stays staged."""
+        """Whether a file differs from the last commit. Staged changes of an equal file stay staged."""
         repository = self._git.repository
         path = f"{self._prefix}{address.path}"
         entry = repository.entry(repository.head, path)
@@ -210,7 +210,7 @@ class Publisher:
         return entry.id != revision_of(stored_form(repository, path, content))
 
     def _is_own(self, path: str) -> bool:
-        """Whether a path below the prefix is a document's, or the schema's."""
+        """Whether a path below the prefix is that of a document or of the schema."""
         address = address_or_none(path.removeprefix(self._prefix))
         return address is not None and (address.path == SCHEMA_FILE or address.is_document)
 
@@ -248,7 +248,7 @@ def is_unreached(outcome: GitResult) -> bool:
 
 
 def _unknown(error: GitError, remote: str, branch: str) -> GitError:
-    """The error of a push that was ended: the remote may have taken it and not said so."""
+    """The error for a push that timed out: the remote may have accepted it without an answer."""
     return GitError(
         f"Whether {remote} has {branch} is unknown: {error}",
         kind="repository",

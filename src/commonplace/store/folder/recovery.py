@@ -17,7 +17,7 @@ from commonplace.store.disk.journal import JournalIntent, JournalRecord, Journal
 from commonplace.store.git.commit_writer import GitWriter
 
 _MENDING = "mending"
-"""Token of a recovery without a transaction, in which only index entries are updated."""
+"""Token of a recovery without a transaction, which only updates index entries."""
 
 
 class _State(Enum):
@@ -105,7 +105,7 @@ def _can_be_finished(files: Sequence[_File], git: GitWriter | None, intent: Jour
     if intent.commit and not (git and git.is_written(intent.commit) and git.is_current(intent.reference)):
         return False
     if not any(file.state is _State.OLD for file in files):
-        return bool(files)  # every name had been changed; foreign files were changed again since
+        return bool(files)  # every file was renamed; those in the state FOREIGN were changed again afterwards
     return all(file.ready and file.state is not _State.FOREIGN for file in files)
 
 

@@ -2,8 +2,8 @@
 
 The trash (`store.disk.trash`) retains them for 30 days. In a Git repository they also become an unreferenced blob: `git
 cat-file blob ID` prints it until Git prunes it, after two weeks by default and at once with `git gc --prune=now`.
-Therefore callers are promised the trash, not the blob. Only if the trash is not writable, the blob is the only copy,
-and the answer says so.
+Therefore answers name the copy in the trash. If the trash is not writable, the blob is the only copy, and answers name
+the blob.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Retention:
         If the write fails, the retained bytes of files that are unchanged are removed from the trash.
 
         Args:
-            changes: To the files.
-            staged: What Git's index has for the paths that a commit brings up to date; what only the index has is kept.
-            prefix: Begins the path of each staged blob that is shown without it.
+            changes: Changes of files.
+            staged: Blobs in Git's index that the commit replaces. A blob that exists nowhere else is retained.
+            prefix: Prefix that is removed from the paths of staged blobs in answers.
 
         Raises:
             ConflictError: another program has changed one of the files.
@@ -70,7 +70,7 @@ class Retention:
                 lost.append(change)
         with ExitStack() as undo:
             undo.callback(self._discard_unneeded, items)
-            # Before the files' own bytes: the newest copy of a path is what it last was.
+            # Saved before the files' own bytes, so that the newest copy of a path is the file's last state.
             only_staged = self._save_staged(self._only_staged(head, changes, staged), prefix)
             for start in range(0, len(lost), _BATCH):
                 self._save(lost[start : start + _BATCH], kept, items)
@@ -79,13 +79,13 @@ class Retention:
         record_retained([*kept.values(), *only_staged])
 
     def _discard_unneeded(self, items: Sequence[TrashItem]) -> None:
-        """Discard the copies of files that still have the bytes."""
+        """Discard the copies of files whose bytes are unchanged."""
         for item in items:
             if self._is_there(item):
                 self.trash.discard(item)
 
     def _is_there(self, item: TrashItem) -> bool:
-        """Whether the file still has the bytes: a write that was reported as failed may still have succeeded."""
+        """Whether the file still has the item's bytes. A write that was reported as failed may have succeeded."""
         try:
             return revision_of(self._root.read(item.address)) == item.revision
         except (OSError, KnowledgeError):
@@ -131,7 +131,7 @@ class Retention:
             if repository is None or blob == _EMPTY_BLOB or not repository.has_object(blob):
                 continue
             entry = repository.entry(head, path)
-            if entry is None and is_ignored(repository, path):  # no commit takes it up, so its entry stays
+            if entry is None and is_ignored(repository, path):  # no commit includes it, so its index entry remains
                 continue
             known = [entry.id] if entry else []
             contents = (new.get(path), self._current(path))
@@ -152,7 +152,7 @@ class Retention:
             return revision_of(content)
 
     def _save_staged(self, blobs: Iterable[StagedBlob], prefix: str) -> list[RetainedCopy]:
-        """Put staged blobs into the trash; where that cannot be, they stay as objects."""
+        """Put staged blobs into the trash. If this fails, the Git objects are the only copies."""
         kept: list[RetainedCopy] = []
         for path, blob in blobs:
             address = Address(path.removeprefix(prefix))

@@ -16,7 +16,7 @@ from commonplace.store.disk.folder import Folder, opened_folder
 from commonplace.store.names import missing_file
 
 _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EINVAL}
-"""Errors that another path would avoid; all others are errors of the disk."""
+"""Errors caused by the path; all others are errors of the disk."""
 
 
 class TransactionDraft:
@@ -24,7 +24,7 @@ class TransactionDraft:
 
     Args:
         folder: The files.
-        before_use: Called with an address before the transaction depends on what is there.
+        before_use: Called with an address before the transaction depends on its content.
     """
 
     def __init__(self, folder: Folder, before_use: Callable[[Address], None]) -> None:
@@ -89,7 +89,7 @@ class TransactionDraft:
 
         Raises:
             ConflictError: another program has changed a file since this transaction read it.
-            ReadOnlyError: a Git LFS pointer would be overwritten by text, although its real content is unseen.
+            ReadOnlyError: text would overwrite a Git LFS pointer, whose real content is not here.
         """
         changes: list[FileChange] = []
         for address, content in self._changes.items():
@@ -102,7 +102,12 @@ class TransactionDraft:
         return changes
 
     def acknowledge(self, commit: str, kept: Mapping[str, RetainedCopy]) -> None:
-        """Set the receipt: all changes are durable, in this commit ("" for none), with old bytes by shown path."""
+        """Set the receipt of a durable transaction.
+
+        Args:
+            commit: The commit; "" for none.
+            kept: Copies of the old bytes, by shown path.
+        """
         items = self._changes.items()
         self._receipt = Receipt(
             commit,

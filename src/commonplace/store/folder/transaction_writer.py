@@ -8,7 +8,8 @@ The order of the steps makes a transaction safe:
 4. the folders of files and branch are made durable; the write can be acknowledged;
 5. the index entries are updated, old files are removed, the journal is emptied.
 
-A non-empty journal under the lock means that its writer was interrupted. The bytes of the files tell how far it came.
+A non-empty journal under the lock means that its writer was interrupted. The bytes of the files show which steps were
+completed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from commonplace.store.git.commits import BranchUpdate, PlannedCommit
 from commonplace.store.git.staging.index_entries import is_locked
 
 REPAIR_RETRY_SECONDS = 5.0
-"""Seconds between a reader's failed attempt to repair and the next one."""
+"""Minimum interval in seconds between two attempts of readers to repair."""
 
 _log = logging.getLogger(__name__)
 
@@ -74,17 +75,18 @@ class TransactionWriter:
         Raises:
             ConflictError: another program has changed one of the files.
             StorageError, GitError, ReadOnlyError, UnavailableError: the write failed and nothing was changed. Kind
-                "write": the message says what was changed.
+                "write": the message names the changes.
         """
         token = secrets.token_hex(6)
         return self._apply(token, changes, plan(token), read or {})
 
     @contextmanager
     def turn(self) -> Generator[None]:
-        """Hold the writer lock to add one write to the group of those that wait; see `add`.
+        """Hold the writer lock while one write is added to the group of waiting writes; see `add`.
 
         Raises:
-            UnavailableError, StorageError, GitError: the lock cannot be acquired, or an earlier write not be repaired.
+            UnavailableError, StorageError, GitError: the lock cannot be acquired, or an earlier write cannot be
+                repaired.
         """
         with self.lock.joined(self._group.apply, WAIT_SECONDS):
             if len(self._group) >= MAX_TOGETHER:
@@ -100,11 +102,11 @@ class TransactionWriter:
             self.repair()
 
     def add(self, changes: Sequence[FileChange], commit: PlannedCommit | None) -> GroupedWrite:
-        """Add a write to the group. Its `result` is to be waited for after the `turn`.
+        """Add a write to the group. Call its `result` after the `turn` to wait for it.
 
         Args:
             changes: Changes of files.
-            commit: Its commit; None for none.
+            commit: The write's commit; None for none.
         """
         for change in changes:
             self.before_use(change.path)
@@ -126,7 +128,7 @@ class TransactionWriter:
         return [seen_again(self.root, change) for change in changes]
 
     def _is_final(self, error: BaseException) -> bool:
-        """Whether an error holds for every write of the group: a flush failed, or what was done was not undone."""
+        """Whether an error applies to every write of the group: a flush failed, or the rollback failed."""
         return bool(self._abandoned) or isinstance(error, FlushError) or isinstance(error.__cause__, FlushError)
 
     def _apply(
@@ -141,17 +143,17 @@ class TransactionWriter:
         except KnowledgeError as error:
             self._roll_back(token, swap, commit, error)
             raise
-        except BaseException:  # an interrupt may come after everything is done; the files tell
+        except BaseException:  # an interrupt may come after the last step; the files show whether the write was made
             self.repair()
             raise
         self._conclude(token, swap, commit if changes or (commit and commit.commit) else None, read)
         return commit.commit if commit else ""
 
     def staged_blobs(self, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
-        """Path and blob of what is staged in Git's index and a commit of these paths replaces; under the lock.
+        """Path and blob of the staged entries that a commit of these paths replaces. Needs the lock.
 
         Args:
-            paths: Each with whether the commit removes it.
+            paths: Whether the commit removes the file, by path.
         """
         found = self._git.index.replaced(paths) if self._git and paths else []
         return [(path, blob) for path, blob in found if self.pending.get(path) != blob]  # nobody staged what waits
@@ -201,20 +203,20 @@ class TransactionWriter:
         return done.messages
 
     def _make(self, intent: JournalIntent, swap: FileSwap, commit: BranchUpdate | None) -> list[Path]:
-        """All steps up to the change of names; returns the folders whose names have changed, in order."""
+        """Perform all steps up to the renames; returns the folders whose names have changed, in order."""
         with Unsynced() as unsynced:
             self._journal.write(JournalRecord(intent, self.pending), unsynced)
             if commit:
                 commit.write(unsynced)
             swap.prepare(unsynced)
             unsynced.sync()
-        if commit:  # the branch must not lead to objects whose names a power failure takes
+        if commit:  # after a power failure, the branch must not name objects that are gone
             sync_folders(commit.place(), unless_ordered=True)
         swap.perform()
         return swap.folders + (commit.publish() if commit else [])
 
     def _roll_back(self, token: str, swap: FileSwap, commit: BranchUpdate | None, why: Exception) -> None:
-        """Roll back. If that fails, the journal remains, and this process's next write rolls back first.
+        """Roll back. If this fails, the journal remains, and the next write of this process rolls back first.
 
         Raises:
             StorageError: the rollback failed.
@@ -225,7 +227,7 @@ class TransactionWriter:
             swap.undo()
             if commit:
                 commit.discard()
-            with suppress(OSError):  # the state is the old one already, whether or not this sync fails
+            with suppress(OSError):  # the old state is restored, whether or not this sync fails
                 sync_folders(swap.folders)
             self._journal.write(JournalRecord(None, self.pending))
         except (OSError, GitError, UnavailableError) as error:
@@ -234,7 +236,7 @@ class TransactionWriter:
             raise _not_taken_back(why) from why
 
     def _conclude(self, token: str, swap: FileSwap, commit: BranchUpdate | None, read: Mapping[str, FileStat]) -> None:
-        """The steps after the write is durable. If they fail, the journal leaves them to the next writer."""
+        """Perform the steps after the write is durable. If they fail, the next writer repeats them from the journal."""
         try:
             if self._git and commit:
                 self.pending = self._git.update_index(token, commit, {**read, **swap.written}, self.pending)

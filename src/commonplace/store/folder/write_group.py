@@ -1,8 +1,8 @@
-"""Writes of several threads that are made durable together: each is its own commit, and each has its own outcome.
+"""Makes the writes of several threads durable together; each write has its own commit and its own outcome.
 
-A thread evaluates its transaction while it holds the writer lock, adds it to the group and passes the lock on. The last
-thread of those that wait for the lock applies the group, so that its flushes are shared. Nothing of a group is on disk
-before that: a transaction that touches a path of the group applies it first.
+A thread evaluates its transaction while it holds the writer lock, adds the write to the group and releases the lock.
+The last of the waiting threads applies the group, so that all writes share its flushes. Until then nothing of the group
+is on disk; a transaction that uses a path of the group therefore applies the group first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from commonplace.store.disk.file_swap import FileChange
 from commonplace.store.git.commits import PlannedCommit
 
 POLL_SECONDS = 0.05
-"""Seconds after which a waiting write looks whether its group was left behind by a thread that gave up waiting."""
+"""Interval in seconds at which a waiting write checks for a group that no thread applies, because one timed out."""
 
 
 @dataclass(eq=False, slots=True)
@@ -26,7 +26,7 @@ class GroupedWrite:
 
     changes: Sequence[FileChange]
     commit: PlannedCommit | None
-    """None without a commit."""
+    """The commit to make; None for none."""
     finish_left: Callable[[], None]
     """Applies the group if no other thread does."""
     _done: threading.Event = field(default_factory=threading.Event)
@@ -49,10 +49,10 @@ class GroupedWrite:
         return self._done.is_set()
 
     def result(self) -> str:
-        """Wait until the write is durable, after the turn; returns the commit's id, "" without one.
+        """Wait until the write is durable; returns the commit's id, "" without one. Call it after the turn.
 
         Raises:
-            KnowledgeError: the write was not made; as `TransactionWriter.apply`.
+            KnowledgeError: the write was not made. The errors are those of `TransactionWriter.apply`.
         """
         while not self._done.wait(POLL_SECONDS):
             self.finish_left()
@@ -66,8 +66,8 @@ class WriteGroup:
 
     Args:
         together: Applies all writes as one step; returns their commits' ids. An error means that nothing was changed.
-        is_final: Whether an error of `together` holds for each of the writes, so that none is tried by itself.
-        again: The changes of a write after `together` has failed: what was undone has other times.
+        is_final: Whether an error of `together` applies to every write, so that no write is retried separately.
+        again: Returns the changes of a write for the retry, with the file times that the rollback has changed.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class WriteGroup:
         return path in self._paths
 
     def apply(self) -> None:
-        """Apply the writes and record their outcomes. If one of them cannot be made, the others are made without it."""
+        """Apply the writes and record their outcomes. If this fails, each write is applied separately."""
         writes, self._writes, self._paths = self._writes, [], set()
         if not writes:
             return
         try:
             self._apply(writes)
-        finally:  # an interrupt may come at any point, and no thread may wait for ever
+        finally:  # an interrupt may come at any point, and no thread must wait for ever
             for write in writes:
                 if not write.is_done:
                     write.fail(_interrupted())
@@ -132,7 +132,7 @@ def _interrupted() -> UnavailableError:
 
 
 def _copied(error: BaseException) -> BaseException:
-    """An equal error: one that several threads raise would get the traceback of each."""
+    """A copy of an error. An object raised by several threads would collect the traceback of each."""
     copy = type(error).__new__(type(error), *error.args)
     with suppress(AttributeError):
         copy.__dict__.update(error.__dict__)

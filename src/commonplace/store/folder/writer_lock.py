@@ -16,11 +16,11 @@ from commonplace.store.disk.durable import close_descriptor
 WAIT_SECONDS = 30.0
 """Default timeout in seconds for acquiring the lock."""
 MAX_HELD_SECONDS = 0.1
-"""Seconds after which the threads of one process leave the file to other processes for a moment."""
+"""Seconds of uninterrupted use after which the threads of one process release the file to other processes briefly."""
 _FIRST_PAUSE = 0.0005
 _LONGEST_PAUSE = 0.003
 _LET_OTHERS = 0.004
-"""Seconds in which another process that waits certainly looks at the file."""
+"""Length in seconds of the pause for other processes; longer than the interval at which they try to lock."""
 
 
 class WriterLock:
@@ -65,12 +65,12 @@ class WriterLock:
 
     @contextmanager
     def joined(self, finish: Callable[[], None], wait: float = WAIT_SECONDS) -> Generator[None]:
-        """Hold the lock as `held` does, and leave the end of the work to the last of the threads that wait for it.
+        """Hold the lock for the duration of a `with` block; the last of the waiting threads calls `finish`.
 
         Args:
-            finish: Ends the work of all threads that have held the lock since it was last called. Called while the lock
-                is held; it raises nothing.
-            wait: As for `held`.
+            finish: Completes the work of all threads that have held the lock since its last call. Called while the
+                lock is held; must not raise.
+            wait: Timeout in seconds, as for `held`.
         """
         threads = self._threads
         with self._turn(wait) as deadline:
@@ -86,7 +86,7 @@ class WriterLock:
                     threads.finish()
 
     def finish_left(self) -> None:
-        """End the work that `joined` left to another thread, unless one holds the lock now."""
+        """Complete the work that `joined` left to another thread, unless a thread holds the lock now."""
         if self._threads.lock.acquire(blocking=False):
             try:
                 self._threads.owner = threading.get_ident()
@@ -130,7 +130,7 @@ class WriterLock:
 
 
 class _ThreadLock:
-    """The lock among the threads of this process, and what its holders left to the next one."""
+    """The lock among the threads of this process, and the work that its holders left to the next one."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -139,10 +139,10 @@ class _ThreadLock:
         self.waiting = 0
         """Number of threads that wait for `lock`."""
         self.descriptor: int | None = None
-        """The locked file, which stays locked from one thread to the next."""
+        """Descriptor of the locked file, which stays locked from one thread to the next; None if it is not locked."""
         self.finishes: Callable[[], None] | None = None
         self._since = 0.0
-        """Time of `time.monotonic` from which on this process has left other processes no time to take the file."""
+        """Time of `time.monotonic` since which this process has used the file without a pause for other processes."""
         self._released = 0.0
 
     @property
@@ -151,7 +151,7 @@ class _ThreadLock:
         return time.monotonic() - self._since > MAX_HELD_SECONDS
 
     def finish(self) -> None:
-        """End the work that was left, and unlock the file."""
+        """Complete the work that was left, and unlock the file."""
         descriptor, finish = self.descriptor, self.finishes
         self.descriptor = self.finishes = None
         if descriptor is not None:
@@ -163,7 +163,7 @@ class _ThreadLock:
                 self._released = time.monotonic()
 
     def let_others(self) -> None:
-        """Leave other processes time to take the file if this process has used it without a pause."""
+        """Pause for other processes if this process has used the file for too long without a pause."""
         now = time.monotonic()
         if now - self._released > _LONGEST_PAUSE:
             self._since = now

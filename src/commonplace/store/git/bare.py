@@ -21,8 +21,8 @@ class BareStore(TreeStore):
 
     Args:
         repository: The repository.
-        identity: A stable key of it on this machine.
-        refusal: Why it cannot be written, and what to do instead.
+        identity: A stable key of the repository on this machine.
+        refusal: The reason why it cannot be written, and what to do instead.
     """
 
     def __init__(self, repository: GitRepository, identity: str, refusal: str = _REFUSAL) -> None:

@@ -15,7 +15,7 @@ from commonplace.store.git.repository import GitRepository
 
 
 class BranchMove:
-    """The counterpart of `NewCommits` for an existing commit: `write`, then `publish`."""
+    """A branch update like `NewCommits`, but to an existing commit: `write`, then `publish`."""
 
     def __init__(
         self, repository: GitRepository, token: str, commit: str, changed: Mapping[str, TreeEntry | None]
@@ -43,7 +43,7 @@ class BranchMove:
         self._advance.write(self.commit, unsynced)
 
     def place(self) -> list[Path]:
-        """Nothing: the commit exists already."""
+        """Do nothing, because the commit exists already; returns an empty list."""
         return []
 
     def publish(self) -> list[Path]:
@@ -63,7 +63,7 @@ class BranchMove:
         return [self._advance.folder]
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved. Returns whether it does not contain the commit now."""
+        """Move the branch back if it was moved. Returns true if the branch does not contain the commit now."""
         if self._repository.tip(self.reference) == self.base:
             return True
         return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self.base))

@@ -57,7 +57,7 @@ _BUSY = {
 MAX_TOGETHER = 64
 """Maximum number of commits of one transaction."""
 _KEPT_ENTRIES = 30_000
-"""Number of tree entries that are cached between writes."""
+"""Maximum number of tree entries that are cached between writes."""
 
 
 class GitWriter:
@@ -81,13 +81,13 @@ class GitWriter:
         return f"{busy} is in progress in its repository; finish or abort it" if busy else ""
 
     def plan(self, token: str, commits: Sequence[PlannedCommit | None]) -> NewCommits:
-        """Unwritten commits, each on top of the one before; None for none. They change different paths.
+        """New commits, each on top of the one before, before anything is written. They change different paths.
 
         Ignored files that are not tracked are excluded.
 
         Raises:
             ReadOnlyError: a file is in a nested repository.
-            GitError: its attributes require an unsupported feature.
+            GitError: a file's attributes require an unsupported feature.
         """
         planned = NewCommits(self.repository, self._trees, token, self.repository.branch)
         for commit in commits:
@@ -116,7 +116,7 @@ class GitWriter:
         """Reject new files at paths that a sparse checkout omits, because their content is unseen.
 
         Raises:
-            ReadOnlyError: there is such a file.
+            ReadOnlyError: one of the paths is omitted.
         """
         for path in sorted(self.repository.sparse_paths(paths)):
             raise ReadOnlyError(
@@ -129,7 +129,7 @@ class GitWriter:
     def update_index(
         self, token: str, commit: BranchUpdate, written: Mapping[str, FileStat], pending: Mapping[str, str]
     ) -> dict[str, str]:
-        """Update the index after a commit, with the entries that are pending; returns those that remain pending.
+        """Update the index after a commit, including the pending entries; returns those that remain pending.
 
         Args:
             token: Token of the transaction.
@@ -153,7 +153,7 @@ class GitWriter:
         return self.index.update(self.repository.gitdir / index_entries.temporary_name(token), wanted)
 
     def _waiting(self, pending: Mapping[str, str]) -> dict[str, IndexEntry | None]:
-        """The current commit's entries for the pending paths, except those that somebody has changed since."""
+        """The current commit's entries for the pending paths, except paths that were staged again since."""
         if not pending:
             return {}
         staged, head = self.index.ids(pending), self.repository.head
@@ -187,7 +187,7 @@ class GitWriter:
         return bool(commit) and self.repository.has_object(commit)
 
     def roll_back(self, intent: JournalIntent) -> bool:
-        """Remove the last commits from their branch. Returns whether the branch does not contain them now.
+        """Remove the transaction's commits from their branch. Returns true if the branch does not contain them now.
 
         Raises:
             OSError, KnowledgeError: this is not possible now.
@@ -198,7 +198,7 @@ class GitWriter:
         return advance.roll_back(self._base(intent), intent.commit, self.repository.tip)
 
     def commit_again(self, intent: JournalIntent) -> None:
-        """Commit the changes of written but unpublished commits on their branch, with their messages and people."""
+        """Create commits on the branch for the changes of unpublished commits, with the same messages and people."""
         repository, trees = self.repository, TreeDiff(self.repository)
         renewed = NewCommits(repository, self._trees, intent.token, intent.reference)
         for commit in reversed(self._chain(intent)):
@@ -210,7 +210,7 @@ class GitWriter:
         sync_folders(renewed.publish())
 
     def outdated(self, intent: JournalIntent) -> dict[str, str]:
-        """The blobs that the index has for a transaction's paths unless others were staged: those before it."""
+        """Blob of each path before a transaction, "" for none; the index has it unless another one was staged."""
         if not intent.commit:
             return {}
         before = self._base(intent)
@@ -244,7 +244,7 @@ class GitWriter:
                 raise _inner_repository(path, folder, is_submodule=True)
 
     def _mode(self, path: str, old: TreeEntry | None) -> int:
-        """A tracked file keeps its mode. A new one is executable if the file is and `core.filemode` is set."""
+        """The old mode if the file is tracked; otherwise executable if the file is and `core.filemode` is set."""
         if old is not None and old.mode in {MODE_FILE, MODE_EXECUTABLE}:
             return old.mode
         executable = os.access(self.repository.root / path, os.X_OK)

@@ -106,7 +106,7 @@ class BranchUpdate(Protocol):
         ...
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved. Returns whether it does not contain the new commits now.
+        """Move the branch back if it was moved. Returns true if the branch does not contain the new commits now.
 
         Raises:
             OSError, KnowledgeError: this is not possible now.
@@ -119,7 +119,7 @@ class BranchUpdate(Protocol):
 
 
 class _PlannedTrees:
-    """The cached trees, and those that are not written yet, which the cache may drop."""
+    """The cached trees, and the unwritten trees, which are retained when the cache is cleared."""
 
     def __init__(self, trees: KnownTrees) -> None:
         self._trees = trees
@@ -160,19 +160,19 @@ class NewCommits:
     """
 
     def __init__(self, repository: GitRepository, trees: KnownTrees, token: str, reference: str) -> None:
-        """Begin without commits.
+        """Create the update without commits.
 
         Args:
             repository: The repository.
-            trees: Cache of trees, which new ones are added to.
+            trees: Cache of trees; new trees are added.
             token: Token of the transaction.
             reference: The branch.
         """
         self.reference = reference
         self.objects = NewObjects(repository.objects, token, repository.has_object)
-        """Objects of the transaction; the blobs of `add` are among them."""
+        """Objects of the transaction, including the blobs of its files."""
         self.base = repository.tip(reference)
-        """The commit that the branch was at when the first one was planned; "" for none."""
+        """The commit that the branch was at when the first commit was planned; "" for none."""
         self.before: dict[str, str] = {}
         """Ids of the replaced blobs, by path; "" for none."""
         self.trees: KnownTrees = _PlannedTrees(trees)
@@ -196,7 +196,7 @@ class NewCommits:
 
     @property
     def ids(self) -> Sequence[str]:
-        """Id of each commit; "" if nothing differs. They change if another program has moved the branch meanwhile."""
+        """Id of each commit; "" if nothing differs. `publish` changes them if another program has moved the branch."""
         return [one.commit for one in self._planned]
 
     def add(self, changed: Mapping[str, TreeEntry | None], words: CommitMessage) -> None:
@@ -219,7 +219,7 @@ class NewCommits:
         """Move the branch to the last commit; returns the folders whose names have changed, in order.
 
         Raises:
-            GitError: the branch keeps moving, or is no longer the current one.
+            GitError: the branch has moved in `MAX_COMMIT_ATTEMPTS` attempts, or is no longer the current one.
             UnavailableError: another program holds the branch's lock.
         """
         for _ in range(MAX_COMMIT_ATTEMPTS):
@@ -235,7 +235,7 @@ class NewCommits:
         raise _restless(self.reference)
 
     def roll_back(self) -> bool:
-        """Move the branch back if it was moved. Returns whether it does not contain the commits now."""
+        """Move the branch back if it was moved. Returns true if the branch does not contain the commits now."""
         return roll_back_branch(self._repository, self._advance, self.reference, (self.commit, self.base))
 
     def discard(self) -> None:
@@ -276,13 +276,13 @@ def settle(commits: NewCommits) -> None:
 
 
 def roll_back_branch(repository: GitRepository, advance: RefUpdate, reference: str, move: tuple[str, str]) -> bool:
-    """Move a branch from new commits back to where it was. Returns whether it does not contain the last one now.
+    """Move a branch back from new commits. Returns true if the branch does not contain the last of them now.
 
     Args:
         repository: The repository.
         advance: The transaction's update of the branch.
         reference: The branch.
-        move: The last commit and the one that the branch was at, each "" for none.
+        move: The last new commit, and the commit that the branch was at before; each "" for none.
 
     Raises:
         OSError, KnowledgeError: this is not possible now.

@@ -30,9 +30,9 @@ class Signature:
 
     author: Author
     when: int
-    """Unix seconds."""
+    """Time in Unix seconds."""
     offset: int
-    """Minutes east of UTC."""
+    """Time zone in minutes east of UTC."""
 
     def __bytes__(self) -> bytes:
         sign, (hours, minutes) = "-" if self.offset < 0 else "+", divmod(abs(self.offset), 60)
@@ -46,7 +46,7 @@ def signature(role: str, setting: ConfigReader, given: Author | None = None) -> 
     Args:
         role: "author" or "committer".
         setting: Git's configuration.
-        given: Takes precedence over environment and configuration.
+        given: A person who takes precedence over environment and configuration; None for nobody.
     """
     name, email = (given.name, given.email) if given else ("", "")
     environment = f"GIT_{role.upper()}"

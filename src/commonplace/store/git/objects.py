@@ -27,12 +27,12 @@ MODE_EXECUTABLE = 0o100755
 MODE_LINK = 0o120000
 MODE_FOLDER = 0o040000
 MODE_GITLINK = 0o160000
-"""Modes of a tree's entries."""
+"""Mode of a submodule in a tree; the modes above are those of the other kinds of entries."""
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 FOLDER_MODE = b"40000"
 """Spelling of `MODE_FOLDER` in a tree object."""
 MAX_INSERTED = 100
-"""Number of new entries up to which each is inserted by itself; more are sorted with the others."""
+"""Maximum number of new entries that are inserted one by one; if there are more, the whole tree is sorted."""
 _TREE_ENTRY = re.compile(rb"(\d+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
@@ -42,7 +42,7 @@ class TreeEntry:
 
     mode: int
     id: str
-    """40 hex digits."""
+    """Object id, 40 hex digits."""
 
 
 def is_file(entry: TreeEntry) -> bool:
@@ -84,7 +84,7 @@ class NewObjects:
         self._written: dict[str, str] = {}
 
     def add(self, kind: str, content: bytes) -> str:
-        """Add an object and return its id. It exists after `place`."""
+        """Add an object and return its id. The object exists in the repository after `place`."""
         raw = b"%s %d\0%s" % (kind.encode(), len(content), content)
         identifier = sha1(raw, usedforsecurity=False).hexdigest()
         if not self._exists(identifier):
@@ -142,7 +142,7 @@ def _placed(folder: int, beside: str, identifier: str) -> bool:
 
 
 def temporary_prefix(token: str) -> str:
-    """Prefix of the names of a transaction's unplaced objects; `git gc` also removes such files when they are old."""
+    """Prefix of the names of a transaction's unplaced objects. `git gc` removes old files with such names."""
     return f"tmp_obj_commonplace_{token}_"
 
 
@@ -160,7 +160,7 @@ def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Map
 
     Args:
         objects: The new trees are added to these objects.
-        trees: Cache of trees, which the new ones are added to.
+        trees: Cache of trees; the new trees are added.
         base: The tree to change; "" for an empty one.
         changes: The entry of each changed path; None for a removed one.
 
@@ -172,7 +172,7 @@ def changed_tree(objects: NewObjects, trees: KnownTrees, base: str, changes: Map
     for name, inner in _nested(changes):
         old = tree.get(name)
         folder = old[1].hex() if old and old[0] == FOLDER_MODE else ""
-        if folder or any(inner.values()):  # otherwise nothing to do: paths removed from a missing folder
+        if folder or any(inner.values()):  # else all changes are removals from a missing folder
             changed = changed_tree(objects, trees, folder, inner)
             if changed == EMPTY_TREE:
                 entries.setdefault(name, None)  # unless a file takes the name of the emptied folder
@@ -203,7 +203,7 @@ def _sort_key(item: tuple[bytes, tuple[bytes, bytes]]) -> bytes:
 
 
 def _merged(tree: RawTree, added: RawTree) -> RawTree:
-    """An ordered tree with other entries at their places: sorting a large one anew for each file would take longer."""
+    """An ordered tree with further entries inserted, which is quicker than sorting a large tree again."""
     if len(added) > MAX_INSERTED:
         return in_order(tree | added)
     items = list(tree.items())
@@ -218,7 +218,7 @@ def format_tree(tree: RawTree) -> bytes:
 
 
 def _set(tree: RawTree, added: RawTree, name: bytes, entry: TreeEntry | None) -> None:
-    """Set or remove an entry of an ordered tree. One that needs another place is removed and goes into `added`."""
+    """Set or remove an entry of an ordered tree. An entry whose position changes is moved to `added`."""
     if entry is None:
         tree.pop(name, None)
         return

@@ -1,8 +1,8 @@
 """Moves a branch from one commit to another, if it has not moved meanwhile.
 
-The branch is locked by Git's own rule (`<branch>.lock` must not exist), but the lock is a hard link of a finished file
-with the transaction's token in its name. If the process is killed in between, the next writer finds that both are the
-same, and so distinguishes the lock from that of a running Git command.
+The branch is locked by Git's own rule (`<branch>.lock` must not exist), but the lock is a hard link to a complete file
+with the transaction's token in its name. If the process is killed, the next writer finds that both files have the same
+content, and thus that the lock is not that of a running Git command.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ class RefUpdate:
 
 
 def set_ref(common: Path, reference: str, target: str) -> None:
-    """Write a ref that no other writer moves, regardless of its value; without reflog.
+    """Write a ref that no other program moves, regardless of its old value and without a reflog entry.
 
-    libgit2 would write through a link in its place.
+    libgit2 is not used, because it would follow a link in the place of the ref.
 
     Args:
         common: Folder of the repository's branches.
@@ -164,9 +164,9 @@ def discard_left_over(base: Path, beside: str, lock: str) -> bool:
     No other program would have written the same content (a commit's id, an index with its checksum).
 
     Args:
-        base: The repository's folder of both files.
-        beside: The file.
-        lock: The lock.
+        base: The repository's folder that contains both files.
+        beside: Name of the transaction's file.
+        lock: Name of the lock file.
 
     Raises:
         OSError: the files cannot be read or removed.
@@ -190,7 +190,7 @@ def _locked(reference: str) -> UnavailableError:
 
 
 def append_to_logs(gitdir: Path, common: Path, reference: str, line: bytes, *, create: bool) -> None:
-    """Append a line to the reflogs of a branch and of HEAD. A commit is valid without them, so failures are logged.
+    """Append a line to the reflogs of a branch and of HEAD. Errors are only logged: a commit is valid without reflogs.
 
     Args:
         gitdir: Folder of HEAD.

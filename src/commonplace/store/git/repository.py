@@ -31,14 +31,14 @@ from commonplace.store.names import checked_ref, is_ref
 pygit2.option(Option.SET_OWNER_VALIDATION, 0)
 
 CACHED_BYTES = 1_000_000
-"""Size in bytes of libgit2's cache of commits and trees, over all handles; in memory two to three times as much.
+"""Size in bytes of libgit2's cache of commits and trees for all handles; it uses two to three times as much memory.
 
-libgit2's default of 256 MB makes a server that commits grow by 5 KB per commit, for weeks.
+With libgit2's default of 256 MB, a server that commits would grow by 5 KB per commit for weeks.
 """
 pygit2.option(Option.SET_CACHE_MAX_SIZE, CACHED_BYTES)
 
 MAX_OBJECT_BYTES = 500_000_000
-"""Maximum size in bytes of an object, by its header and on disk."""
+"""Maximum size in bytes of an object: by its header, and of its file."""
 MAX_SYMBOLIC = 6
 """Maximum number of chained symbolic refs: HEAD and five more, as in Git."""
 
@@ -53,7 +53,7 @@ class GitRepository:
         """Open a repository.
 
         Args:
-            gitdir: Folder of its own files.
+            gitdir: Folder of the repository's own files.
             work_tree: The work tree; None for a bare repository.
 
         Raises:
@@ -61,7 +61,7 @@ class GitRepository:
             GitError: the repository is damaged or of a kind that libgit2 cannot read.
         """
         self.gitdir = gitdir
-        """Folder of HEAD and the index; with a linked work tree, of that tree's."""
+        """Folder of HEAD and the index; each linked work tree has its own."""
         self.common = trusted_folder(gitdir, work_tree)
         """Folder of branches and objects, shared by all work trees."""
         self.root = work_tree or gitdir
@@ -86,7 +86,7 @@ class GitRepository:
 
     @contextmanager
     def rules(self) -> Generator[pygit2.Repository]:
-        """The one handle for what needs the whole index in memory (attributes, line ends), locked."""
+        """The shared handle for calls that load the whole index into memory (attributes, line ends), under a lock."""
         with self._rules_lock:
             if self._rules is None:
                 self._rules = self._opened()
@@ -103,7 +103,7 @@ class GitRepository:
         return handle
 
     def attach_objects(self, handle: pygit2.Repository) -> None:
-        """Make a handle use this repository's objects, as `object_database` reads them."""
+        """Make a handle read this repository's objects through `object_database`."""
         guarded(lambda: handle.set_odb(object_database(self._object_folders, MAX_OBJECT_BYTES)))
 
     @property
@@ -117,7 +117,7 @@ class GitRepository:
         return self._followed("HEAD")[1]
 
     def tip(self, reference: str) -> str:
-        """Id of the commit that a branch is at; "" for none, or for an invalid name."""
+        """Id of the commit that a branch is at; "" if there is none or the name is invalid."""
         return self._followed(reference)[1] if is_ref(reference) else ""
 
     def _followed(self, reference: str) -> tuple[str, str]:
@@ -171,11 +171,11 @@ class GitRepository:
         Args:
             head: Id of a commit.
             order: Order of the commits.
-            hidden: Ids of commits that are left out with all that is reachable from them; "" is ignored.
+            hidden: Ids of commits to exclude, with all commits reachable from them; "" is ignored.
             first_parent: Whether only the first parent of a merge is followed.
 
         Raises:
-            GitError: `head` is no commit, or a commit on the way is damaged; also while iterating.
+            GitError: `head` is not a commit, or a commit in the history is damaged; raised during iteration, too.
         """
         self.commit(head)  # checks the object's size, which libgit2 does not
         walker = guarded(lambda: self.handle.walk(head, order))
@@ -216,7 +216,7 @@ class GitRepository:
     def child(self, tree: str, name: str) -> str:
         """Id of a tree's entry by name; "" if there is none, or if `tree` is not a tree.
 
-        A submodule counts as none: its id is that of a commit in another repository.
+        The result for a submodule is "": its id is that of a commit in another repository.
         """
 
         def found() -> str:
@@ -247,11 +247,12 @@ class GitRepository:
         """The id itself, after a check that the object fits into memory.
 
         Raises:
-            GitError: its header or its file exceeds `MAX_OBJECT_BYTES`; a commit or tag, `MAX_MESSAGE_BYTES`.
+            GitError: the object's size or that of its file exceeds `MAX_OBJECT_BYTES`, or a commit or tag exceeds
+                `MAX_MESSAGE_BYTES`.
         """
         loose = f"{self._objects_path}/{identifier[:2]}/{identifier[2:]}"
         with suppress(OSError):
-            if os.lstat(loose).st_size > MAX_OBJECT_BYTES:  # called for every object: a Path costs more than the call
+            if os.lstat(loose).st_size > MAX_OBJECT_BYTES:  # called often, and a Path is slower
                 raise _too_large(identifier, MAX_OBJECT_BYTES)
         kind, size = self.handle.odb.read_header(identifier)
         most = MAX_MESSAGE_BYTES if kind in _WITH_MESSAGE else MAX_OBJECT_BYTES
@@ -333,7 +334,7 @@ def object_at(commit: pygit2.Commit, path: str) -> pygit2.Object | None:
     """The object in a commit's tree at a path; None if there is none.
 
     Raises:
-        GitError: a tree on the way is damaged.
+        GitError: a tree on the path is damaged.
     """
 
     def found() -> pygit2.Object | None:
@@ -365,7 +366,7 @@ def guarded(act: Callable[[], _Value]) -> _Value:
 def _lasting(name: str) -> str:
     """The interned text.
 
-    pygit2 1.21 leaks a reference to the name of each branch or tree entry that it is asked for. With interned names,
-    equal ones are leaked only once; otherwise a busy server leaks megabytes per hour.
+    pygit2 1.21 leaks a reference to the name in each lookup of a branch or tree entry. If names are interned, equal
+    names are leaked only once; otherwise a busy server leaks megabytes per hour.
     """
     return sys.intern(name)

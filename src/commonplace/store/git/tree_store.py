@@ -15,16 +15,16 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file
 
 MAX_SERVED_BYTES = 24_000_000
-"""Maximum size of a document in bytes: a few kilobytes that were pushed can stand for a blob of any size."""
+"""Maximum size of a document in bytes, because a few pushed kilobytes can expand to a blob of any size."""
 MAX_SERVED_ENTRIES = 500_000
-"""Maximum number of files and folders of a commit: a few trees that were pushed can stand for any number."""
+"""Maximum number of files and folders of a commit, because a few pushed trees can expand to any number."""
 Hides = Callable[[str, bool], bool]
-"""Whether an entry is ignored, by its path; the flag: it is a folder. The folders above it are not considered."""
+"""Returns whether an entry is ignored, by its path and whether it is a folder. Folders above it are not considered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSource:
-    """Which files a `TreeStore` serves."""
+    """The files that a `TreeStore` serves: the repository, the commit, the folder and the ignore rules."""
 
     repository: GitRepository
     commit: Callable[[], str]
@@ -33,7 +33,7 @@ class TreeSource:
     """Path from the repository's root to the folder: "" or a path with a trailing slash."""
     hides: Hides = lambda _path, _is_folder: False
     mtime_ns: int = 0
-    """The time of every file, in nanoseconds since the epoch."""
+    """Modification time of every file, in nanoseconds since the epoch."""
 
 
 class TreeStore:
@@ -44,7 +44,7 @@ class TreeStore:
         identity: A stable key of the folder on this machine.
         source: The files.
         history: The commits up to that one.
-        refusal: Why nothing can be written.
+        refusal: The reason why nothing can be written.
     """
 
     def __init__(self, name: str, identity: str, source: TreeSource, history: History, refusal: str) -> None:
@@ -89,7 +89,7 @@ class TreeStore:
         return list(self._skipped)
 
     def stat(self, address: Address) -> FileStat | None:
-        """Metadata that changes with the file's bytes; None for a file that is ignored or not there."""
+        """Metadata that changes with the file's bytes; None for a missing or ignored file."""
         entry = self._entry(address)
         return self._facts(entry) if entry else None
 
@@ -145,7 +145,7 @@ class TreeStore:
         return []
 
     def _documents(self) -> Iterator[tuple[Address, TreeEntry]]:
-        """Every document of the commit. Afterwards `skipped` has the others."""
+        """Every document of the commit. Afterwards `skipped` lists the documents that were skipped."""
         repository, hides = self._source.repository, self._source.hides
         self._skipped = skipped = list[tuple[str, str]]()
         pending = [("", self._root())]
@@ -209,7 +209,7 @@ class TreeStore:
 
 
 def _address(path: str, entry: TreeEntry, skipped: list[tuple[str, str]]) -> Address | None:
-    """The address of a file to serve or a folder to enter, else None; skipped documents are recorded with a reason."""
+    """The address of a served file or folder; otherwise None, and a skipped document is recorded with a reason."""
     name = path.rpartition("/")[2]
     is_folder = entry.mode == MODE_FOLDER
     if name.startswith(".") or name in SKIPPED_FOLDERS or not (is_folder or is_document_path(name)):

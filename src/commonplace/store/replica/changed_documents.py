@@ -10,15 +10,15 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees.tree_diff import TreeDiff
 
 MAX_CHANGED = 100
-"""Maximum number of documents that are worth to be indexed one by one."""
+"""Maximum number of documents that are indexed one by one."""
 
 
 def changed_documents(repository: GitRepository, old: str, new: str) -> list[Address] | None:
     """The documents that differ between two commits.
 
     Returns:
-        None if there are more than `MAX_CHANGED`, or another file differs: an ignore file or a site's configuration
-        changes what documents mean that are the same, and an attachment what their links lead to.
+        The documents; None if there are more than `MAX_CHANGED`, or if another file differs. An ignore file or a site's
+        configuration affects unchanged documents, and an attachment affects the targets of their links.
 
     Raises:
         GitError: the repository lacks a part of a commit.

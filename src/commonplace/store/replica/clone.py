@@ -1,9 +1,9 @@
-"""The clone of a replica: a bare repository of this program, whose one branch is moved to what the remote has.
+"""The clone of a replica: a bare repository of this program, whose only branch follows the remote's branch.
 
-What the clone pushes is on its branch once the remote has taken it.
+A pushed commit is put on the clone's branch after the remote has accepted it.
 
-The remote is outside text. git runs in the temporary repository of `store.remotes`, checks each object that it
-receives, and runs nothing that the remote could name. The clone is derived data: it may be deleted at any time.
+The remote is untrusted. git runs in the temporary repository of `store.remotes`, checks each received object, and runs
+no program that the remote names. The clone is derived data: it may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _MISSING = "couldn't find remote ref"
 
 
 class ReplicaClone:
-    """The clone of one remote. Several processes may share it. A clone that was deleted or damaged is made anew.
+    """The clone of one remote. Several processes may share it. A deleted or damaged clone is created again.
 
     Args:
         folder: Folder of all clones of this user.
@@ -75,7 +75,7 @@ class ReplicaClone:
         self._make_folder()
         self.path = self.path.resolve()
         self._lock = WriterLock(self.path / "commonplace.lock")
-        """Held during a fetch, and while the clone is made."""
+        """Held during a fetch, and while the clone is created."""
         if not self._is_made:
             with self._lock.held(FETCH_SECONDS):
                 self._make()
@@ -85,13 +85,13 @@ class ReplicaClone:
         self._moving = WriterLock(self.path / "commonplace-branch.lock")
         """Held while the branch moves."""
         self._target = ""
-        """The remote's branch that pushes go to; "" if it is not known yet."""
+        """The remote's branch that pushes update; "" if not known yet."""
         self._lost = 0
-        """Number of pushes in a row that found the remote's branch moved."""
+        """Number of consecutive pushes that failed because the remote's branch had moved."""
         self.lease: WriterLease | None = None
-        """Which server writes to the remote; None if servers do not know of each other."""
+        """The lease that names the server that writes to the remote; None if no other server is configured."""
         self._tags_problem = ""
-        """Why the tags could not be read the last time; "" if they could."""
+        """The reason why the last reading of the tags failed; "" if it succeeded."""
         self._counted = ("", 0)
         """The last commit whose ancestors were counted, and their number."""
 
@@ -110,7 +110,7 @@ class ReplicaClone:
                 make_repository(self.path, self.source.url)
 
     def _opened(self) -> GitRepository:
-        """The repository; made anew if it cannot be read."""
+        """The repository; created again if it cannot be read."""
         try:
             return readable_repository(self.path)
         except UntrustedRepositoryError:
@@ -118,7 +118,7 @@ class ReplicaClone:
         except GitError as error:
             problem = error
         with self._lock.held(FETCH_SECONDS):
-            with suppress(GitError):  # another process may have made it anew meanwhile
+            with suppress(GitError):  # another process may have created it again meanwhile
                 return readable_repository(self.path)
             log.warning("%s: the clone is damaged and is made anew: %s", self.source.name, problem)
             with cache_errors(self.source.name):
@@ -127,7 +127,7 @@ class ReplicaClone:
         return GitRepository(self.path)
 
     def store(self) -> BareStore:
-        """The documents of the branch as it is in the clone, read-only."""
+        """A read-only store of the documents on the clone's branch."""
         return BareStore(self.repository, self.key, REFUSAL)
 
     def tip(self) -> str:
@@ -137,12 +137,12 @@ class ReplicaClone:
     def fetch(
         self, started: Callable[[Popen[bytes]], None] | None = None, until: str = "", *, tags: bool = False
     ) -> str:
-        """Fetch the remote's branch and move the clone's branch to its commit, forwards or not.
+        """Fetch the remote's branch and move the clone's branch to its commit, even if that is not a fast-forward.
 
         Args:
-            started: Called with each git process, so that it can be ended early.
-            until: A commit; nothing is fetched if another fetch has brought it while this one waited. "" for none.
-            tags: Whether to read the tags, too. The clone keeps its earlier ones if they cannot be read.
+            started: Called with each git process, so that it can be killed early.
+            until: The needed commit; "" for the latest. Nothing is fetched if a concurrent fetch has brought it.
+            tags: Whether to read the tags, too. If that fails, the clone retains its earlier tags.
 
         Returns:
             The commit; "" for a remote without commits.
@@ -177,18 +177,18 @@ class ReplicaClone:
             return self._follow(known, tip)
 
     def push(self, commit: str, expected: str) -> bool:
-        """Push a commit to the remote's branch if that is at another commit, and move the clone's branch, too.
+        """Push a commit if the remote's branch is at `expected`, and move the clone's branch, too.
 
         Args:
             commit: The commit, made on top of `expected`.
             expected: The commit that the remote's branch must be at; "" for a branch that does not exist.
 
         Returns:
-            Whether the remote has the commit. If not, its branch is at another commit, to which the clone's is moved.
+            Whether the remote has the commit. If not, its branch is at another commit, and the clone's branch follows.
 
         Raises:
-            UnavailableError: the remote cannot be reached. It did not get the commit.
-            GitError: the remote refused it; or kind "unknown": the remote did not answer, and may have taken it.
+            UnavailableError: the remote cannot be reached. It did not receive the commit.
+            GitError: the remote rejected it; or kind "unknown": the remote did not answer, and may have accepted it.
         """
         try:
             outcome = self._sent(commit, expected)
@@ -216,10 +216,10 @@ class ReplicaClone:
         )
 
     def advance(self, commit: str) -> str:
-        """Move the branch to a commit that the remote has taken.
+        """Move the branch to a commit that the remote has accepted.
 
         Returns:
-            Where the branch is; "" if the clone lacks the commit, or the branch is not at an ancestor of it.
+            The branch's commit; "" if the clone lacks the commit, or the branch is not at an ancestor of it.
         """
         with self._moving.held():
             now = self.tip()
@@ -233,11 +233,11 @@ class ReplicaClone:
         return bool(tip) and self.has(commit) and self.has(tip) and self.repository.holds(tip, commit)
 
     def has(self, commit: str) -> bool:
-        """Whether the clone has a commit, on its branch or from an earlier state of it; false for ""."""
+        """Whether the clone has a commit, on its branch or from an earlier fetch; false for ""."""
         return bool(commit) and self.repository.has_object(commit)
 
     def number(self, commit: str) -> int:
-        """The commit and its ancestors, counted.
+        """Number of commits in the history of a commit, including itself.
 
         Raises:
             GitError: the clone lacks the commit, or a part of its history.
@@ -252,7 +252,7 @@ class ReplicaClone:
         return number
 
     def _sent(self, commit: str, expected: str) -> GitResult:
-        """The result of a push, with which the lease goes if it is to be renewed."""
+        """Push a commit, together with a new lease if the lease is due for renewal; returns the result."""
         renewal = self.lease.renewal() if self.lease else None
         tips = [commit, expected, *(renewal or ())]
         with exchange(self.repository, REMOTE, tips) as own:
@@ -269,7 +269,7 @@ class ReplicaClone:
         return outcome
 
     def _follow(self, known: str, tip: str) -> str:
-        """Move the branch to a fetched commit, unless a push of this clone has moved it beyond. Returns where it is."""
+        """Move the branch to a fetched commit, unless a push has moved it further. Returns the branch's commit."""
         with self._moving.held():
             now = self.tip()
             if now != known and self.repository.holds(now, tip):
@@ -282,17 +282,17 @@ class ReplicaClone:
         return tip
 
     def _advance(self, expected: str, commit: str) -> None:
-        """Move the branch to a pushed commit, unless a fetch has moved it there, or beyond."""
+        """Move the branch to a pushed commit, unless a fetch has moved it there or further."""
         with self._moving.held():
             now = self.tip()
             if now == expected or not self.repository.holds(now, commit):
                 set_branch(self.repository, commit, self.source.name)
 
     def _moved(self, expected: str, outcome: GitResult) -> bool:
-        """False if the remote's branch is no longer where a push expected it.
+        """Fetch after a rejected push; returns false if the remote's branch is no longer at the expected commit.
 
         Raises:
-            GitError: it is still there, so a rule of the remote forbids the push.
+            GitError: the branch is at the expected commit, so a rule of the remote forbids the push.
         """
         if self.fetch() != expected:
             self._lost += 1
@@ -307,10 +307,10 @@ class ReplicaClone:
         )
 
     def _took(self, commit: str, reason: str) -> bool:
-        """True if the remote has a commit whose push ended without a result.
+        """Fetch after a push without a result; returns true if the remote has the commit.
 
         Raises:
-            GitError: kind "unknown": it does not have it now, or cannot be asked.
+            GitError: kind "unknown": the remote does not have the commit now, or cannot be read.
         """
         try:
             tip = self.fetch()
@@ -323,7 +323,7 @@ class ReplicaClone:
     def _fetched(
         self, known: str, seconds: float, started: Callable[[Popen[bytes]], None] | None, *, tags: bool
     ) -> tuple[GitResult, str, str | None]:
-        """The result of a fetch, the commit that it brought, and the remote's tags before it; None if not read."""
+        """The result of a fetch, the fetched commit, and the remote's tags (None if not read), listed before."""
         with exchange(self.repository, REMOTE, [known], started) as own:
             settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
             listing = self._listed_tags(own, settings) if tags else None
@@ -336,7 +336,7 @@ class ReplicaClone:
             return outcome, own.tip(_FETCHED), listing
 
     def _listed_tags(self, own: RemoteTransfer, settings: Mapping[str, Sequence[str]]) -> str | None:
-        """The remote's tags; None if it does not name them. The fetch that follows says whether it answers at all."""
+        """The remote's tags; None if the listing failed. The following fetch reports an unreachable remote."""
         try:
             outcome = own.list_tags(settings=settings, timeout=FETCH_SECONDS)
             problem = outcome.reason if outcome.code else ""
@@ -365,7 +365,7 @@ class ReplicaClone:
 
 
 def unknown_outcome(name: str, reason: str) -> GitError:
-    """The error of a push without a result: the remote may have taken it and not said so."""
+    """The error for a push without a result: the remote may have accepted the commits."""
     return GitError(
         f"Whether the remote of {name} has the write is unknown: {reason}.",
         kind="unknown",

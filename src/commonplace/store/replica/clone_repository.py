@@ -1,4 +1,4 @@
-"""The bare repository of a replica's clone: made empty, and opened if it can be read."""
+"""Creates and opens the bare repository of a replica's clone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 
 BRANCH = "refs/heads/replica"
-"""The one branch of a clone."""
+"""The only branch of a clone."""
 REMOTE = "origin"
 _DISK_PROBLEMS = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS))
 SHOWN_ID = 12
@@ -26,7 +26,7 @@ def readable_repository(path: Path) -> GitRepository:
     """The repository at a path.
 
     Raises:
-        GitError: it, its HEAD or the commit of its branch cannot be read.
+        GitError: the repository, its HEAD or the commit of its branch cannot be read.
     """
     repository = GitRepository(path)
     if not repository.setting(f"remote.{REMOTE}.url"):
@@ -97,10 +97,10 @@ def common_commit(repository: GitRepository, commit: str) -> str:
 
 
 def make_repository(path: Path, url: str) -> None:
-    """Create an empty bare repository in a folder, in place of what is left of another one.
+    """Create an empty bare repository in a folder, replacing the remains of another one.
 
-    HEAD comes last: without it the repository counts as missing, so that a killed process leaves no partial one. `git
-    init` would copy templates, with hooks.
+    HEAD is written last: a repository without HEAD counts as missing, so a killed process leaves no partial one. `git
+    init` is not used, because it copies templates, with hooks.
     """
     path.mkdir(parents=True, exist_ok=True)
     for name in ("objects", "refs"):

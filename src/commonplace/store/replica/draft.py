@@ -1,4 +1,4 @@
-"""The draft of a write to a replica: reads and changes on top of one commit, before a commit is made of them."""
+"""The draft of a write to a replica: reads and changes on top of one commit, before the new commit is created."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TreeDraft:
 
     Args:
         repository: The repository.
-        commit: The commit; "" for a branch without one.
+        commit: The commit; "" for a branch without commits.
         hides: Whether a document is ignored.
     """
 
@@ -64,7 +64,7 @@ class TreeDraft:
         """Create or replace a file.
 
         Raises:
-            InvalidInputError: the path is not a regular file, leads through one, is ignored, or is no name for a file.
+            InvalidInputError: the path is not that of a regular file, leads through a file, is ignored or is invalid.
             ReadOnlyError: the path is in a submodule, or a Git LFS pointer would be overwritten by text.
         """
         self._require_writable(address)
@@ -73,14 +73,14 @@ class TreeDraft:
             self._keep.add(address)
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
-        """Delete a file; its bytes stay in the commit before."""
+        """Delete a file; the parent commit retains its bytes."""
         self.read(address)
         self._changes[address] = None
         if keep:
             self._keep.add(address)
 
     def retain(self, address: Address) -> None:
-        """Name the commit that has the old bytes of a file in the receipt."""
+        """Make the receipt name the commit that has the old bytes of a file."""
         self._keep.add(address)
 
     @property
@@ -111,10 +111,14 @@ class TreeDraft:
         return DraftChanges(contents, before)
 
     def acknowledge(self, commit: str, parent: str) -> list[RetainedCopy]:
-        """Set the receipt: the remote has all changes, in this commit ("" for none) after its parent.
+        """Set the receipt of a transaction that the remote has accepted.
+
+        Args:
+            commit: The commit; "" for none.
+            parent: The parent of the commit.
 
         Returns:
-            Where the replaced and deleted bytes are that the writer may not have seen.
+            Copies of the replaced and deleted bytes that the writer may not have seen.
         """
         revisions: dict[Address, Revision] = {}
         removed: list[Address] = []
@@ -131,7 +135,7 @@ class TreeDraft:
         return list(kept.values())
 
     def _entry(self, address: Address) -> TreeEntry | None:
-        """What the commit has at a path; None for nothing."""
+        """The entry of the draft's commit at a path; None if there is none."""
         return self._repository.entry(self._commit, address.path) if self._commit else None
 
     def _require_writable(self, address: Address) -> None:

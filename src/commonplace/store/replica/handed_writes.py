@@ -1,7 +1,7 @@
-"""Writes that one server hands to another, as JSON over HTTP, signed with a secret that both have.
+"""Forwards writes from one server to another, as JSON over HTTP, signed with a shared secret.
 
-A request has the writes in order, each with its files as the sender saw them and as they are to be. An answer has one
-result for each: the commit that the remote has, or the error.
+A request contains the writes in order, each with the old blob ids and the new bytes of its files. An answer contains
+one result for each write: the commit that the remote has, or the error.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ log = logging.getLogger(__name__)
 CONNECT_SECONDS = 2.0
 """Timeout in seconds of a connection to another server."""
 ANSWER_SECONDS = 15.0
-"""Timeout in seconds of its answer, which waits for a push, while it answers probes."""
+"""Timeout in seconds for the answer, which includes a push, while the server answers probes."""
 PROBE_SECONDS = 1.0
-"""Seconds until a server is probed that has not answered, and timeout of a probe."""
+"""Interval in seconds between probes of a server that has not answered, and timeout of a probe."""
 PROBES = 3
-"""Number of probes in a row without an answer after which a server hangs."""
+"""Number of consecutive unanswered probes after which a server counts as hanging."""
 MAX_ANSWER = 1_000_000
 """Maximum length of an answer in bytes."""
 MAX_WRITES = 100
@@ -54,7 +54,7 @@ _ERRORS = {str(kind.code): kind for kind in (ConflictError, UnavailableError, In
 
 @dataclass(frozen=True, slots=True)
 class ForwardedWrite:
-    """One write as it is handed over."""
+    """One forwarded write."""
 
     contents: dict[str, bytes | None]
     """The new bytes by path; None for a removed file."""
@@ -65,7 +65,7 @@ class ForwardedWrite:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """What became of one write."""
+    """Result of one forwarded write: the commit, or the error."""
 
     commit: str = ""
     """The commit; "" if the remote does not have it."""
@@ -74,19 +74,19 @@ class WriteResult:
 
 
 def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteResult] | None:
-    """Hand writes to another server and wait until it has pushed them.
+    """Forward writes to another server and wait until it has pushed them.
 
     Args:
         url: The server.
         secret: The shared secret.
-        body: The writes, as `format_writes` makes it.
-        count: Their number.
+        body: The writes, formatted by `format_writes`.
+        count: Number of the writes.
 
     Returns:
-        A result for each; None if the server cannot be reached, or refuses them. Nothing was written then.
+        A result for each write; None if the server cannot be reached or refuses the writes. Nothing was written then.
 
     Raises:
-        ConnectionError: the server did not answer as it should, or hangs. It may have pushed them.
+        ConnectionError: the server gave an invalid answer, or hangs. It may have pushed the writes.
     """
     parts = urlsplit(url)
     connection = _connection(url, CONNECT_SECONDS)
@@ -131,7 +131,7 @@ def is_alive(url: str) -> bool:
 
 @contextmanager
 def _ended_unless_alive(url: str, sock: socket.socket) -> Generator[None]:
-    """End a connection whose server does not answer `/health` `PROBES` times in a row: it was stopped, or hangs."""
+    """Shut a connection down if its server leaves `PROBES` consecutive requests to `/health` unanswered."""
     answered = threading.Event()
 
     def watch() -> None:
@@ -177,7 +177,7 @@ def parse_writes(body: bytes) -> tuple[str, list[ForwardedWrite]]:
     """The key of the remote and the writes of a request.
 
     Raises:
-        InvalidInputError: the body has another form.
+        InvalidInputError: the body does not have the form of a request.
     """
     try:
         told = _object(json.loads(body))

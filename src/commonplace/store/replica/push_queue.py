@@ -1,12 +1,12 @@
-"""Writes of a replica: a chain of commits that wait for the remote, and the push that takes all of them at once.
+"""The pending writes of a replica: a chain of commits that are pushed to the remote together.
 
-A write is made on top of those that wait, without waiting for them. The first writer to find no push under way pushes
-the last commit of the chain, and with it the others; what arrives meanwhile goes with the next push. The remote takes
-a push only if its branch is where this clone last saw it (compare-and-swap). If it is not, the writes are made again on
-top of the remote's commit; one whose files have changed there is a conflict for its writer alone.
+A write is committed on top of the pending writes, without waiting for them. A writer that finds no push in progress
+pushes the last commit of the chain, and thereby all others; writes that arrive meanwhile are part of the next push. The
+remote accepts a push only if its branch is where this clone last saw it (compare-and-swap). Otherwise the writes are
+committed again on top of the remote's commit. A write whose files have changed there fails with a conflict.
 
-Where another server writes, the batch is handed over to it instead. Its commits are fetched outside the push, one fetch
-for all that wait, so that the next batch is on its way meanwhile.
+If another server holds the lease, the batch is forwarded to that server instead. The resulting commits are fetched
+outside the push, with one fetch for all waiting writers, so that the next batch can be forwarded meanwhile.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from commonplace.store.replica.clone_repository import cache_error
 MAX_PUSHES = 40
 """Maximum number of pushes for one batch, if other writers keep moving the remote's branch."""
 FIRST_BACKOFF, MAX_BACKOFF = 0.02, 0.5
-"""Seconds: the pause before a batch is pushed again is random, up to a bound that doubles from the second loss on."""
+"""Bounds in seconds of the random pause before a batch is pushed again; the bound doubles from the second loss on."""
 MAX_WALKED = 1000
-"""Maximum number of commits in which the origin of a write is searched."""
+"""Maximum number of commits that are searched for the origin of a write."""
 WAIT_SECONDS = 30.0
 """Timeout in seconds for another write's draft."""
 _CACHED_ENTRIES = 30_000
@@ -59,21 +59,21 @@ class PendingWrite:
     """Id of the blob that the writer saw at each path; "" for none."""
     words: CommitMessage
     drafted: str = ""
-    """Id of the commit in this clone; another one if it had to be made again."""
+    """Id of the commit in this clone; it changes if the commit is made again."""
     commit: str = ""
-    """Id of the commit that the remote has, or is to have."""
+    """Id of the commit that the remote has or will have."""
     parent: str = ""
     is_forwarded: bool = False
-    """Whether another server handed it over."""
+    """Whether another server forwarded the write."""
     is_uncertain: bool = False
-    """Whether another server was handed it and did not answer: it may push it still."""
+    """Whether the write was forwarded to another server that did not answer, and may still push it."""
     is_settled: bool = False
     error: KnowledgeError | None = None
-    """Why the remote does not have it."""
+    """The reason why the remote does not have the write; None if there is no error."""
 
 
 class WriteOutcome(Protocol):
-    """What became of a write that another server was handed."""
+    """Result of a write that was forwarded to another server."""
 
     @property
     def commit(self) -> str:
@@ -82,12 +82,12 @@ class WriteOutcome(Protocol):
 
     @property
     def parent(self) -> str:
-        """Its parent."""
+        """The commit's parent."""
         ...
 
     @property
     def error(self) -> KnowledgeError | None:
-        """Why the remote does not have it."""
+        """The reason why the remote does not have the write; None if it has."""
         ...
 
 
@@ -99,9 +99,9 @@ class PushQueue:
 
     Args:
         clone: The clone.
-        repository: Its repository.
+        repository: Repository of the clone.
         pushed: Called after each successful push, once the clone's branch has moved.
-        forward: Hands writes to the server at a URL; returns a result for each, or None if it got nothing.
+        forward: Forwards writes to the server at a URL; returns a result for each, or None if it did not receive them.
     """
 
     def __init__(
@@ -124,20 +124,20 @@ class PushQueue:
         self._fetches = threading.Lock()
         """Held during the fetch of `catch_up`."""
         self._fetched_at = 0.0
-        """When the last fetch of `catch_up` began, by the monotonic clock."""
+        """Time of `time.monotonic` at which the last fetch of `catch_up` began."""
         self._fetch_error: KnowledgeError | None = None
-        """Why it failed."""
+        """Error of the last fetch of `catch_up`; None if it succeeded."""
         self._pending: list[PendingWrite] = []
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
 
     @property
     def waiting(self) -> int:
-        """Number of writes that the remote has neither taken nor refused."""
+        """Number of writes that the remote has neither accepted nor rejected."""
         return sum(not write.is_settled for write in tuple(self._pending))
 
     @contextmanager
     def drafting(self) -> Generator[str]:
-        """A context in which no other write is made; yields the commit to draft on, "" for none.
+        """A context for one draft at a time; yields the commit to draft on, "" for none.
 
         Raises:
             UnavailableError: another draft took too long.
@@ -161,13 +161,13 @@ class PushQueue:
         *,
         is_forwarded: bool = False,
     ) -> PendingWrite:
-        """Make the commit of a draft. Only within `drafting`.
+        """Create the commit of a draft. Call it within `drafting`.
 
         Args:
             contents: The new bytes of each path; None for a removed file.
-            before: As for `PendingWrite`.
-            words: Message and people.
-            is_forwarded: As for `PendingWrite`.
+            before: Id of the blob that the writer saw at each path; "" for none.
+            words: Message and people of the commit.
+            is_forwarded: Whether another server forwarded the write.
 
         Raises:
             OSError: the clone cannot be written.
@@ -197,7 +197,7 @@ class PushQueue:
         return write.is_settled and self.clone.holds(tip, write.commit)
 
     def catch_up(self) -> None:
-        """Fetch what other writers have pushed. Who waits for a fetch that began before waits for the next one, too.
+        """Fetch the commits of other writers. Concurrent callers share one fetch that begins after their calls.
 
         Raises:
             UnavailableError: the remote cannot be read now.
@@ -216,12 +216,12 @@ class PushQueue:
                 raise copy(self._fetch_error)
 
     def settle(self, write: PendingWrite) -> None:
-        """Wait until the remote has taken a write; push it if no other writer does. Not within `drafting`.
+        """Wait until the remote has accepted a write; push it if no other writer does. Do not call it in `drafting`.
 
         Raises:
-            ConflictError: another writer has changed one of its files at the remote.
+            ConflictError: another writer has changed one of the write's files at the remote.
             UnavailableError: the remote cannot be reached. Nothing was written.
-            GitError: the remote refused the push; or kind "unknown": it did not answer, and may have taken it.
+            GitError: the remote rejected the push; or kind "unknown": it did not answer, and may have accepted it.
         """
         while not write.is_settled:
             with self._pushes:
@@ -235,7 +235,7 @@ class PushQueue:
     def _push(self) -> None:
         try:
             for lost in range(MAX_PUSHES):
-                if lost > 1:  # otherwise servers that push at the same time go on doing so
+                if lost > 1:  # otherwise servers that push at the same time would collide again
                     time.sleep(_random.uniform(0, min(FIRST_BACKOFF * 2 ** (lost - 2), MAX_BACKOFF)))
                 with self._state:
                     batch = tuple(one for one in self._pending if not one.is_settled)
@@ -259,7 +259,7 @@ class PushQueue:
             )
 
     def _attempt(self, batch: tuple[PendingWrite, ...]) -> bool:
-        """Push once. Returns whether all of the batch are settled; if not, the rest was made again."""
+        """Push once. Returns whether the whole batch is settled; if not, the other writes were committed again."""
         if self._is_handed_over(batch):
             return True
         if any(one.is_settled for one in self._pending):  # the remote is ahead of this clone
@@ -278,7 +278,10 @@ class PushQueue:
         return False
 
     def _is_handed_over(self, batch: tuple[PendingWrite, ...]) -> bool:
-        """Whether the server that writes now has settled the batch. Its commits are not in the clone yet."""
+        """Forward the batch to the server with the lease; returns whether it has settled the batch.
+
+        The resulting commits are not in the clone yet.
+        """
         if self.clone.lease is None or any(write.is_forwarded or write.is_uncertain for write in batch):
             return False
         results = None
@@ -287,7 +290,7 @@ class PushQueue:
                 results = self._forward(url, batch)
                 if results is not None:
                     break
-        except ConnectionError:  # it may push them still; a push of this server makes none of them twice
+        except ConnectionError:  # it may still push them; a push of this server repeats none of them
             for write in batch:
                 write.is_uncertain = True
             return False
@@ -297,7 +300,7 @@ class PushQueue:
             for write, result in zip(batch, results, strict=True):
                 write.commit, write.parent, write.error = result.commit, result.parent, result.error
                 write.is_settled = True
-        if any(write.error for write in batch):  # what was drafted on top of it must not keep its changes
+        if any(write.error for write in batch):  # drafts on top of a failed write must lose its changes
             self._catch_up("")
         return True
 
@@ -305,10 +308,10 @@ class PushQueue:
         """Fetch the commits that another server made of writes of this one.
 
         Args:
-            commit: The one that is needed. Nothing is fetched if it is the one that this server has drafted, or an
-                earlier fetch has brought it. "" for the latest.
+            commit: The commit that is needed; "" for the latest. Nothing is fetched if the clone has the commit, from
+                this server's draft or an earlier fetch.
         """
-        # The remote has the writes all the same: the thread that follows it tries again.
+        # An error is ignored: the remote has the writes, and the thread that follows the remote fetches again.
         with suppress(KnowledgeError):
             tip = self.clone.advance(commit) if commit else ""
             self._replay(tip or self.clone.fetch(until=commit))
@@ -341,7 +344,7 @@ class PushQueue:
             self._pending = waiting
 
     def _origin_of(self, write: PendingWrite, tip: str) -> tuple[str, str]:
-        """The commit up to `tip` that gave the files of a write the content that they have there, and its parent."""
+        """The commit in the history of `tip` that gave a write's files their present content, and its parent."""
         origin = tip, ""
         for commit in islice(self._repository.walk(tip, SortMode.TOPOLOGICAL, first_parent=True), MAX_WALKED):
             tree = str(commit.tree_id)
@@ -364,7 +367,7 @@ class PushQueue:
         return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
 
     def _make(self, write: PendingWrite, objects: NewObjects, parent: str) -> None:
-        """Make a write's commit on top of another one. A settled one keeps the commit that the remote has."""
+        """Create a write's commit on top of `parent`. The commit of a settled write is not changed."""
         base = self._repository.tree_of(parent)
         tree = changed_tree(objects, self._trees, base, write.changed)
         if tree == EMPTY_TREE:
@@ -383,7 +386,7 @@ class PushQueue:
     def _reject_all(self, error: KnowledgeError) -> None:
         with self._drafts, self._state:
             for write in self._pending:
-                # Each is raised in a thread of its own. What another server was handed may be pushed still.
+                # Each error is raised in another thread, hence the copy. A forwarded write may still be pushed.
                 self._settle_as(write, "", self._unanswered() if write.is_uncertain else copy(error))
             self._pending = [one for one in self._pending if not one.error]
 

@@ -1,4 +1,4 @@
-"""The remote of a replica, as a person names it: a URL or a path, with an optional branch after `#`."""
+"""Parses the remote of a replica: a URL or a path, with an optional branch after `#`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMES = frozenset({"file", "http", "https", "ssh"})
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 _UNSUITED = re.compile(r"[^A-Za-z0-9._-]+")
 _SCP = re.compile(r"(?:[^@/:]+@)?[^/:]+:(?P<path>[^:].*)", re.DOTALL)
-"""`host:path`, as scp writes it."""
+"""An address `host:path`, as in scp(1)."""
 MAX_NAME = 80
 """Maximum length in characters of a folder's name."""
 
@@ -26,7 +26,7 @@ class ReplicaSource:
     """A remote and the branch to follow."""
 
     url: str
-    """For Git; a path is absolute."""
+    """URL or absolute path of the remote, as passed to Git."""
     branch: str = ""
     """Full name of the ref; "" for the branch that the remote's HEAD names."""
 
@@ -38,7 +38,7 @@ class ReplicaSource:
 
     @property
     def folder(self) -> str:
-        """Path of its clone, relative to the folder of all clones; the same in each process."""
+        """Path of the clone, relative to the folder of all clones; the same in each process."""
         return f"{self.key}/{self.name}.git"
 
     @property
@@ -73,7 +73,7 @@ def parse_source(text: str) -> ReplicaSource:
 
 
 def path_of(url: str) -> str:
-    """The path that a URL names at its host; that of a scp-like address and a plain path, too."""
+    """The path in a URL, in an scp-like address, or the plain path itself."""
     if "://" in url:
         return urlsplit(url).path
     scp = None if _is_path(url) else _SCP.fullmatch(url)
@@ -87,7 +87,7 @@ def host_of(url: str) -> str:
 
 
 def _is_path(url: str) -> bool:
-    """Whether Git takes an address for a path: it has no colon before its first slash."""
+    """Whether Git interprets an address as a path: it has no colon before its first slash."""
     colon, slash = url.find(":"), url.find("/")
     return colon < 0 or 0 <= slash < colon
 

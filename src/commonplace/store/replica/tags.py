@@ -1,8 +1,8 @@
-"""The tags of a remote, as names of commits that a replica's clone has.
+"""Stores the tags of a remote in a replica's clone.
 
-Each tag is stored as the commit that it names, also an annotated one: the message of a tag is shown nowhere, and so no
-object of a tag is transferred or parsed. A tag of a commit that the clone lacks, because another branch has it, is left
-out. All of them are one file, `packed-refs`, which is replaced as a whole: moved and deleted tags need no further step.
+Each tag is stored as a ref to the commit that it names, even an annotated one: tag messages are not shown, so no tag
+objects are transferred or parsed. Tags of commits that the clone lacks, such as those of another branch, are omitted.
+All tags are in one file, `packed-refs`, which is replaced as a whole; this includes moved and deleted tags.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from commonplace.store.names import is_object_id
 PACKED_REFS = "packed-refs"
 TAGS = "refs/tags/"
 _PEELED = "^{}"
-"""Suffix by which `git ls-remote` names the object that an annotated tag leads to."""
+"""Suffix of the line in `git ls-remote` with the object that an annotated tag points to."""
 _HEADER = "# pack-refs with: peeled fully-peeled sorted \n"
-"""Of git-pack-refs(1): no line has a further object, because each one names a commit."""
+"""First line of `packed-refs`, see git-pack-refs(1). No tag has a peeled line, because each one names a commit."""
 
 
 def store_tags(repository: GitRepository, listing: str) -> None:
@@ -34,7 +34,7 @@ def store_tags(repository: GitRepository, listing: str) -> None:
 
     Args:
         repository: The clone. Only its tags are packed.
-        listing: What `git ls-remote --tags` prints.
+        listing: Output of `git ls-remote --tags`.
 
     Raises:
         GitError: an object of the clone cannot be read.
@@ -49,7 +49,7 @@ def store_tags(repository: GitRepository, listing: str) -> None:
 
 
 def _tags_of(listing: str) -> dict[str, str]:
-    """Object id by full name of each tag that can be asked for; of an annotated tag, the object that it leads to."""
+    """Object id of each tag with a valid name, by full name; for an annotated tag, the object that it points to."""
     tags: dict[str, str] = {}
     for name, target in _lines(listing):
         plain = name.removesuffix(_PEELED)

@@ -1,4 +1,4 @@
-"""The store of a replica that is written: a write is acknowledged when the remote has taken it."""
+"""The store of a writable replica: a write is acknowledged when the remote has accepted it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from commonplace.store.replica.push_queue import PendingWrite, PushQueue
 class WritableReplicaStore(BareStore):
     """`domain.ports.Store` of a clone whose writes go to its remote, one commit each.
 
-    Reads see the clone's branch, which has what the remote has taken. A transaction sees the writes before it, too.
+    Reads see the clone's branch, which has only accepted writes. A transaction also sees the pending writes before it.
 
     Args:
         clone: The clone.
         pushed: Called after each successful push, once the clone's branch has moved.
-        problem: Returns why the remote could not be read the last time; "" if it could.
-        secret: What this server and the others that write to the remote share; "" if it knows of none.
+        problem: Returns the reason why the last fetch failed; "" if it succeeded.
+        secret: Shared secret of the servers that write to the remote; "" if there are no others.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ class WritableReplicaStore(BareStore):
 
         Raises:
             ConflictError: another writer has changed one of the files at the remote.
-            UnavailableError: the remote cannot be reached, now or when it was last asked. Nothing was written.
-            GitError: the remote refused the write; or kind "unknown": it may have taken it.
+            UnavailableError: the remote cannot be reached now, or the last fetch failed. Nothing was written.
+            GitError: the remote rejected the write; or kind "unknown": it may have accepted it.
             StorageError: the clone cannot be written. Nothing was written.
         """
         if problem := self._problem():
@@ -86,12 +86,12 @@ class WritableReplicaStore(BareStore):
         record_written(self.identity, write.commit)
 
     def status(self) -> WriterStatus:
-        """How many writes wait for a push, and whether the other servers hand theirs to this one."""
+        """Number of writes that wait for a push, and whether other servers forward their writes to this one."""
         lease = self._queue.clone.lease
         return WriterStatus(self._queue.waiting, lease is not None and lease.is_own)
 
     def catch_up(self) -> None:
-        """Fetch what other writers have pushed. Callers at the same time share a fetch.
+        """Fetch the commits of other writers. Concurrent callers share a fetch.
 
         Raises:
             UnavailableError: the remote cannot be read now.
@@ -100,22 +100,22 @@ class WritableReplicaStore(BareStore):
         self._queue.catch_up()
 
     def apply(self, writes: Sequence[ForwardedWrite]) -> list[WriteResult]:
-        """Make the writes that another server handed over, and push them.
+        """Apply the writes that another server forwarded, and push them.
 
         Returns:
-            A result for each, in order.
+            A result for each write, in order.
         """
         made = [self._made_on_latest(write) for write in writes]
         for one in made:
             if isinstance(one, PendingWrite):
-                with suppress(KnowledgeError):  # which the write then has
+                with suppress(KnowledgeError):  # the error is also in the write, and becomes its result
                     self._queue.settle(one)
         return [
             WriteResult(one.commit, one.parent, one.error) if isinstance(one, PendingWrite) else one for one in made
         ]
 
     def _made_on_latest(self, write: ForwardedWrite) -> PendingWrite | WriteResult:
-        """The write. The sender may have fetched what this server has not, so a conflict is one after a fetch only."""
+        """Commit a forwarded write. A conflict is retried after a fetch, because the sender may have newer commits."""
         made = self._made(write)
         if isinstance(made, PendingWrite) or not isinstance(made.error, ConflictError):
             return made
@@ -157,7 +157,7 @@ class WritableReplicaStore(BareStore):
         try:
             results = send_writes(url, self._secret, body, len(handed))
             if results and all(isinstance(one.error, UnavailableError) for one in results):
-                results = None  # it cannot reach the remote, and this server perhaps can
+                results = None  # that server cannot reach the remote, but this one may
         finally:
             (lease.failed if results is None else lease.took)(url)
         return results

@@ -1,8 +1,9 @@
-"""Which server writes to a remote: a ref in the remote itself names it, and is renewed with its pushes.
+"""The writer lease of a remote: a ref in the remote that names the server that writes to it.
 
-The lease saves servers from pushing against each other; it protects nothing, because the remote takes a push only if
-its branch has not moved. So no clock is compared: a server measures how long it has seen the same lease, with its own
-clock, and takes one over that was not renewed in time.
+The server renews the lease with its pushes. The lease only avoids competing pushes; correctness does not depend on it,
+because the remote accepts a push only if its branch has not moved. Clocks of servers are therefore not compared: each
+server measures by its own clock how long it has seen the same lease, and takes over a lease that was not renewed in
+time.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ LEASE_REF = "refs/commonplace/writer"
 LEASE_SECONDS = 10.0
 """Seconds after which a lease that was not renewed may be taken over."""
 RENEW_SECONDS = 3.0
-"""Seconds after which the next push renews the lease."""
+"""Age in seconds at which the next push renews the lease."""
 RETRY_SECONDS = 10.0
-"""Seconds after which a server that could not take writes is tried again."""
+"""Seconds until a server that could not accept writes is tried again."""
 _SUBJECT = "The server that writes"
 
 
 class WriterLease:
-    """The lease of one remote, as this server knows it. Thread-safe.
+    """The lease of one remote, as last seen by this server. Thread-safe.
 
     Args:
         repository: The clone.
@@ -66,18 +67,18 @@ class WriterLease:
         self._peers = frozenset(peers) - {url}
         ranked = sorted({*peers, url} - {""}, key=lambda one: _weight(base, one), reverse=True)
         self._before = [one for one in (ranked[: ranked.index(url)] if url else ranked) if one != url]
-        """The servers that write rather than this one, the first first (rendezvous hashing)."""
+        """The servers that precede this one as writers, in order of precedence (rendezvous hashing)."""
         self._failed: dict[str, float] = {}
-        """Time of the clock at which a server could not take writes."""
+        """Time of the clock at which a server last failed to accept writes, by URL."""
         self._lock = threading.Lock()
         self._commit = ""
-        """The commit that the lease is, as last seen; "" for none."""
+        """The commit of the last lease seen; "" for none."""
         self._owner = ""
         self._since = 0.0
-        """Time of the clock at which this commit was first seen."""
+        """Time of the clock at which this lease was first seen."""
 
     def observe(self, commit: str) -> None:
-        """Take in what a fetch found: the commit of the lease, "" for none."""
+        """Record the commit of the lease that a fetch found, "" for none."""
         with self._lock:
             if commit != self._commit:
                 before = self._owner
@@ -103,9 +104,9 @@ class WriterLease:
             return self._owner if self._is_current() else ""
 
     def writers(self) -> list[str]:
-        """URLs of the servers that write rather than this one, in the order in which to try them.
+        """URLs of the servers that precede this one as writers, in the order in which to try them.
 
-        The one with the lease is the first, unless this one precedes it in the order of the servers.
+        The server with the lease is the first, unless this server precedes it by rendezvous hashing.
         """
         with self._lock:
             now = self._clock()
@@ -116,17 +117,17 @@ class WriterLease:
             return usable
 
     def failed(self, url: str) -> None:
-        """A server could not take writes. It is not tried for `RETRY_SECONDS`, unless it renews the lease."""
+        """Record that a server could not accept writes. It is skipped for `RETRY_SECONDS`, or until a renewal."""
         with self._lock:
             self._failed[url] = self._clock()
 
     def has_failed(self, url: str) -> bool:
-        """Whether a server could not take writes the last time, and has not renewed the lease since."""
+        """Whether a server last failed to accept writes and has not renewed the lease since."""
         with self._lock:
             return url in self._failed
 
     def took(self, url: str) -> None:
-        """A server has taken writes."""
+        """Record that a server has accepted writes."""
         with self._lock:
             self._failed.pop(url, None)
 
@@ -135,12 +136,12 @@ class WriterLease:
 
     @property
     def is_own(self) -> bool:
-        """Whether this server has the lease, as far as it knows."""
+        """Whether this server has the lease, as of the last fetch or push."""
         with self._lock:
             return self._owner == self._url and self._clock() - self._since < LEASE_SECONDS
 
     def renewal(self) -> tuple[str, str] | None:
-        """A new lease of this server and the one that it replaces ("" for none); None if there is time.
+        """A new lease of this server, and the lease that it replaces ("" for none); None if renewal is not due.
 
         Raises:
             OSError: the clone cannot be written.
@@ -161,7 +162,7 @@ class WriterLease:
         return commit, before
 
     def _named(self, commit: str) -> str:
-        """The URL in a lease; "" for another commit."""
+        """The URL in a lease; "" if the commit is not a lease."""
         if not commit:
             return ""
         with suppress(KnowledgeError, UnicodeDecodeError):
@@ -172,5 +173,5 @@ class WriterLease:
 
 
 def _weight(base: str, url: str) -> bytes:
-    """The weight of a server for a remote. The server with the highest one writes (highest random weight)."""
+    """The weight of a server for a remote (rendezvous hashing). The server with the highest weight writes."""
     return hashlib.sha256(f"{base} {url}".encode("utf-8", "surrogateescape")).digest()

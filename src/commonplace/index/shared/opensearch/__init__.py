@@ -1,1 +1,1 @@
-"""The adapter of OpenSearch: `domain.cluster.shared_index` on the official client."""
+"""The adapter for OpenSearch: implements `domain.cluster.shared_index` with the official client."""

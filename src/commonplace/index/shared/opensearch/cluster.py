@@ -1,4 +1,4 @@
-"""An open search cluster: its reader and its writer on one pool of connections."""
+"""An open search cluster: a reader and a writer that share one pool of connections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SearchCluster:
 
     Args:
         address: The cluster.
-        prefix: Beginning of the names of all indexes.
+        prefix: Prefix of the names of all indexes.
 
     Raises:
         ConfigError: kind "engine": the address or the prefix is invalid, or the client is not installed.

@@ -1,4 +1,4 @@
-"""Compares what a cluster has of a base with the base."""
+"""Compares a base's index in a cluster with the base."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from commonplace.index.shared.opensearch.connection import BULK_SECONDS, Connect
 from commonplace.index.shared.opensearch.documents import address_of_section, shown_record
 
 BATCH = 2000
-"""Documents of one answer."""
+"""Maximum number of documents in one answer."""
 
 
 def compare(connection: Connection, index: str, expected: Mapping[Address, Revision]) -> IndexDifferences:
     """The differences of an index from the pages of a base, by revision and number of sections.
 
-    Pages are read in order of their ids, so that changes meanwhile shift nothing; a change that is seen by half is
-    reported, and mending it repeats a write.
+    Pages are read in the order of their ids, so that concurrent changes do not affect the iteration. A partly visible
+    change is reported as a difference; correcting it only repeats a write.
     """
     counts = dict(page_counts(connection, index, "ordinal"))
     missing: set[Address] = set()
@@ -37,7 +37,7 @@ def compare(connection: Connection, index: str, expected: Mapping[Address, Revis
         elif sections != len(source["ordinals"]):
             missing.add(address)
     missing |= wanted.keys()
-    # Sections that lost their page's document show the page's path.
+    # The sections of a page whose document is missing contain the page's path.
     lost = list(counts)
     for start in range(0, len(lost), BATCH):
         owners = _owners(connection, index, lost[start : start + BATCH])
@@ -63,7 +63,7 @@ def _pages(connection: Connection, index: str) -> Iterator[tuple[str, dict[str, 
 
 
 def _owners(connection: Connection, index: str, keys: Sequence[str]) -> set[Address]:
-    """The pages of these keys, by one section of each."""
+    """The pages with these keys, read from one section of each."""
     body = {
         "size": len(keys),
         "query": {"bool": {"filter": [{"terms": {"page": keys}}, {"exists": {"field": "ordinal"}}]}},
@@ -92,7 +92,7 @@ def section_ordinals(connection: Connection, index: str, keys: Sequence[str]) ->
 
 
 def page_counts(connection: Connection, index: str, part: str) -> Iterator[tuple[str, int]]:
-    """Key of every page that has parts, and their number.
+    """Key of every page that has parts, and the number of parts.
 
     Args:
         connection: The cluster.

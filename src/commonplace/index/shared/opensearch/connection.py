@@ -1,7 +1,7 @@
-"""Requests to a cluster by the official client, and its failures as the domain's errors.
+"""Sends requests to a cluster by the official client, and converts its failures to the domain's errors.
 
-The client is optional and imported when a connection is opened. Errors name what the operator can do. Texts of the
-cluster are never repeated: they may name other indexes.
+The client is optional, and is imported when a connection is opened. Errors contain the operator's next step, but no
+texts of the cluster, which may name other indexes.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REQUEST_SECONDS = 10.0
-"""Timeout of a request that readers wait for."""
+"""Timeout in seconds of a request that readers wait for."""
 BULK_SECONDS = 120.0
-"""Timeout of a request with many documents, or one that waits for copies."""
+"""Timeout in seconds of a request with many documents, or of one that waits for replicas of shards."""
 BUSY_ATTEMPTS = 6
 BUSY_PAUSE = 0.5
-"""Attempts of a bulk that a busy cluster rejects (429), and seconds before the second one; each pause doubles."""
+"""Pause in seconds after a busy cluster has rejected a bulk (429); doubles up to `BUSY_ATTEMPTS` attempts."""
 FAILED, UNKNOWN, REFUSED, GONE, CONFLICT, BUSY = 300, 401, 403, 404, 409, 429
-"""HTTP statuses; from FAILED on a write was not done."""
+"""HTTP statuses. An item of a bulk with a status of at least FAILED was not written."""
 BROKEN = 500
-"""Status of an answer that fails without one."""
+"""Status that is assumed for a failed answer without a status."""
 BLOCKED = "cluster_block_exception"
 MISSING = "index_not_found_exception"
 _ANSWER = 2
-"""Place of the cluster's answer among the arguments of the client's errors."""
+"""Position of the cluster's answer in the arguments of the client's errors."""
 
 Body = Mapping[str, Any] | str
 Answer = dict[str, Any]
@@ -45,14 +45,14 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ClusterAddress:
-    """Where a cluster is, and how it is asked."""
+    """Address and credentials of a cluster."""
 
     urls: tuple[str, ...]
-    """`http` or `https` URLs of its nodes, without a path."""
+    """`http` or `https` URLs of the nodes, without a path."""
     user: str = ""
     password: str = ""
     authority: Path | None = None
-    """File with certificates (PEM) of the authority that signed the cluster's; None for those of the system."""
+    """File with certificates (PEM) of the cluster's authority; None for the authorities of the system."""
 
 
 class Connection:
@@ -62,7 +62,7 @@ class Connection:
         address: The cluster.
 
     Raises:
-        ConfigError: an URL is invalid, the authority's file cannot be read, or the client is not installed.
+        ConfigError: a URL is invalid, the authority's file cannot be read, or the client is not installed.
     """
 
     def __init__(self, address: ClusterAddress) -> None:
@@ -77,7 +77,7 @@ class Connection:
         seconds: float = REQUEST_SECONDS,
         **parameters: str,
     ) -> Answer:
-        """The answer to a request.
+        """Send a request; returns the answer.
 
         Args:
             method: The HTTP method.
@@ -99,7 +99,7 @@ class Connection:
         return cast("Answer", found) if isinstance(found, dict) else {}
 
     def exists(self, path: str) -> bool:
-        """Whether a path is there."""
+        """Whether a path exists."""
         from opensearchpy.exceptions import OpenSearchException  # noqa: PLC0415 - optional
 
         try:
@@ -110,15 +110,15 @@ class Connection:
             raise failure_of(error) from error
 
     def bulk(self, index: str, lines: Iterable[Mapping[str, Any]], *, only_alias: bool = False) -> None:
-        """Write lines of a bulk, and again what a busy cluster rejected.
+        """Write the lines of a bulk, and retry actions that a busy cluster rejects.
 
-        With `only_alias` the index must be an alias, and is not made if it is not there.
+        With `only_alias` the index must be an existing alias, and is never created.
 
-        Older versions than what is there are passed over. Nothing says that a conflict is safe on every copy, so the
-        same version is written again (`external_gte`).
+        Actions with older versions than the stored ones are skipped. A version conflict does not prove that every copy
+        of a shard has the document, so an equal version is written again (`external_gte`).
 
         Raises:
-            NotFoundError: kind "engine": the alias is not there.
+            NotFoundError: kind "engine": the alias does not exist.
             UnavailableError: kind "engine": a write failed; others of the same bulk may have succeeded.
         """
         needed = {"require_alias": "true"} if only_alias else {}
@@ -149,7 +149,7 @@ def _client(address: ClusterAddress) -> OpenSearch:
         ) from error
     for url in address.urls:
         _checked(url)
-    logging.getLogger("opensearch").setLevel(logging.ERROR)  # it logs each refusal, the expected ones too
+    logging.getLogger("opensearch").setLevel(logging.ERROR)  # the client logs every failed request, even expected ones
     if address.authority is not None and not address.authority.is_file():
         raise ConfigError("The file of engine_ca cannot be read.", kind="engine", hint="Give a file in PEM format.")
     return OpenSearch(
@@ -158,7 +158,7 @@ def _client(address: ClusterAddress) -> OpenSearch:
         ca_certs=str(address.authority) if address.authority else None,
         timeout=REQUEST_SECONDS,
         max_retries=2,
-        # A search whose documents lie on a node that dies meanwhile ends with 500, and succeeds on another copy.
+        # If a node stops during a search, the answer is 500, and a retry succeeds on another copy.
         retry_on_status=(500, 502, 503, 504),
         http_compress=True,
         pool_maxsize=8,
@@ -183,7 +183,7 @@ def _checked(url: str) -> None:
 def _rejected(
     actions: list[Mapping[str, Any]], items: list[Mapping[str, Mapping[str, Any]]]
 ) -> list[Mapping[str, Any]]:
-    """The lines of the actions that are to be tried again.
+    """The lines of the actions to retry.
 
     Raises:
         UnavailableError: an action failed for another reason than a busy cluster or a newer version.
@@ -204,7 +204,7 @@ def _rejected(
 
 
 def failure_of(error: Exception) -> NotFoundError | UnavailableError:
-    """The error of the domain for one of the client."""
+    """The domain's error for an error of the client."""
     from opensearchpy.exceptions import SSLError  # noqa: PLC0415 - optional
 
     if isinstance(error, SSLError):
@@ -217,7 +217,7 @@ def failure_of(error: Exception) -> NotFoundError | UnavailableError:
 
 
 def failure_in(answer: Answer) -> NotFoundError | UnavailableError:
-    """The error of the domain for one of several answers, which failed for itself."""
+    """The domain's error for a failed answer among several answers to one request."""
     reason = _type_in(answer)
     return _failed(int(answer.get("status", GONE if reason == MISSING else BROKEN)), reason)
 
@@ -255,7 +255,7 @@ def _status(error: Exception) -> int:
 
 
 def _reason(error: Exception) -> str:
-    """The type of the failure, a word of the engine's own."""
+    """The engine's name for the type of the failure."""
     info: object = error.args[_ANSWER] if len(error.args) > _ANSWER else None
     return _type_in(cast("Answer", info)) if isinstance(info, dict) else ""
 

@@ -1,4 +1,4 @@
-"""Pages as documents of the cluster, and what is read back from them."""
+"""Converts pages to documents of the cluster, and parses stored fields."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.shared.opensearch.layout import page_key, token
 
 MAX_SORTED_CHARS = 1000
-"""Beginning of a title, a type or a date that the order of pages regards. Longer tags are not counted."""
+"""Number of characters of a title, type or date that pages are sorted by. Longer tags are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class HitSection:
-    """What a hit shows of a section."""
+    """The part of a section that a hit shows."""
 
     path: tuple[str, ...]
     anchor: str
@@ -88,18 +88,18 @@ def text_of(page: SharedPage) -> DocumentText:
 
 
 def shown_section(stored: str) -> HitSection:
-    """Parse what a section's document shows."""
+    """Parse the stored field `shown` of a section's document."""
     path, anchor, text, _ = json.loads(stored)
     return HitSection(tuple(path), anchor, text)
 
 
 def address_of_section(stored: str) -> Address:
-    """The page of a section, by what the section's document shows."""
+    """The page of a section, from the stored field `shown` of the section's document."""
     return Address(json.loads(stored)[3])
 
 
 def stored_record(record: Record) -> str:
-    """What a hit shows of a page, as JSON."""
+    """The fields of a record that a hit shows, as JSON."""
     return json.dumps({"path": record.address.path, **record_to_json(record)})
 
 
@@ -114,5 +114,5 @@ def _tokens(words: Sequence[str]) -> str:
 
 
 def storable(text: str) -> str:
-    """A text that is valid Unicode: a file's name may not be. What is shown is stored in full, as escaped JSON."""
+    """The text as valid Unicode. A file's name may be invalid; stored fields contain it as escaped JSON."""
     return text.encode("utf-8", "replace").decode()

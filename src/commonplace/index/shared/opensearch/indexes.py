@@ -1,4 +1,4 @@
-"""The indexes of bases in a cluster: which exist, which is published, and whether they are this program's."""
+"""The indexes of bases in a cluster: finds, checks, creates, publishes and deletes them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from commonplace.index.shared.opensearch.layout import (
 )
 
 GREEN_SECONDS = 60
-"""How long a new index is waited for until its second copies exist; what is acknowledged before is in one copy."""
+"""Timeout in seconds for the replicas of a new index. Writes acknowledged before exist in one copy only."""
 BUILD_SECONDS = 90.0
-"""How long an index that is not published and gets no more writes counts as one that another server is building."""
+"""Seconds without writes after which an unpublished index no longer counts as being built by another server."""
 INVALID = 400
 CHECKED_SECONDS = 30.0
-"""How long an index counts as one of ours after it was looked at."""
+"""Validity in seconds of a check that an index belongs to this program."""
 
 
 class BaseIndexes:
-    """The indexes of bases. Thread-safe.
+    """Finds and checks the indexes of bases. Thread-safe.
 
     Args:
         connection: The cluster.
-        prefix: Beginning of the names of all indexes.
+        prefix: Prefix of the names of all indexes.
     """
 
     def __init__(self, connection: Connection, prefix: str) -> None:
@@ -44,15 +44,15 @@ class BaseIndexes:
         self._lock = Lock()
 
     def alias(self, base: SharedBase) -> str:
-        """The name under which a base is searched."""
+        """The alias by which a base is searched."""
         return alias_of(self._prefix, base)
 
     def published(self, base: SharedBase) -> str:
-        """The same, after a look at what it names.
+        """The alias by which a base is searched, after a check of its index.
 
         Raises:
             NotFoundError: kind "engine": nothing is published.
-            UnavailableError: kind "engine": it names several indexes, or one that this version cannot use.
+            UnavailableError: kind "engine": the alias names several indexes, or one that this version cannot use.
         """
         alias = self.alias(base)
         with self._lock:
@@ -68,23 +68,23 @@ class BaseIndexes:
         return alias
 
     def forget(self, base: SharedBase) -> None:
-        """Look at the base's index again before it is used."""
+        """Invalidate the cached check of the base's index."""
         with self._lock:
             self._checked.pop(f"{self.alias(base)} {base.source}", None)
 
     def of(self, base: SharedBase, generation: int | None) -> str:
-        """The index to write: a generation, or what is published."""
+        """The index of a generation; for None, the alias of the published index."""
         return self.published(base) if generation is None else index_of(self.alias(base), generation)
 
     def to_write(self, base: SharedBase, generation: int | None) -> str:
-        """The alias to write: of a generation, or of what is published."""
+        """The alias for writes to a generation; for None, that of the published index."""
         return self.published(base) if generation is None else writes_of(index_of(self.alias(base), generation))
 
     def generations(self, base: SharedBase) -> dict[int, str]:
         """All indexes of a base by generation.
 
         Raises:
-            UnavailableError: kind "engine": one of these names, or the alias, is an index that is not this base's.
+            UnavailableError: kind "engine": an index with one of these names, or the alias's, is not this base's.
         """
         alias = self.alias(base)
         found = self._connection.ask("GET", f"/{alias},{alias}-*/_mapping", ignore_unavailable="true")
@@ -94,7 +94,7 @@ class BaseIndexes:
         return {number: name for number, name in numbered if number is not None}
 
     def searched(self, base: SharedBase) -> set[int]:
-        """The generations that the alias names: one, or none."""
+        """The generations that the alias names; normally one, or none."""
         alias = self.alias(base)
         try:
             found = self._connection.ask("GET", f"/_alias/{alias}")
@@ -103,7 +103,7 @@ class BaseIndexes:
         return {number for name in found if (number := generation_of(alias, name)) is not None}
 
     def through(self, base: SharedBase, generation: int | None = None) -> BranchPosition | None:
-        """Up to where an index contains the branch; None without an index, and for an unfinished one."""
+        """The branch position that an index has reached; None if there is no index or it is incomplete."""
         try:
             index = self.of(base, generation)
             found = self._connection.ask("GET", f"/{index}/_doc/{STATE_ID}", routing=STATE_ID)
@@ -114,7 +114,7 @@ class BaseIndexes:
 
 
 class Generations:
-    """Makes, publishes and deletes the generations of bases. Thread-safe.
+    """Creates, publishes and deletes the generations of bases. Thread-safe.
 
     Args:
         connection: The cluster.
@@ -126,13 +126,13 @@ class Generations:
         self._indexes = indexes
         self._lock = Lock()
         self._watched: dict[str, tuple[int, float]] = {}
-        """For each unpublished index of another server: how many writes it had, and when this was first seen."""
+        """Number of writes of each unpublished index of another server, and the time at which it was first seen."""
 
     def begin(self, base: SharedBase) -> int:
-        """Create an empty generation, and wait until it has its copies.
+        """Create an empty generation, and wait until its replicas exist.
 
         Raises:
-            UnavailableError: kind "engine": with `building` in its context, another server is building one.
+            UnavailableError: kind "engine"; if its context has `building`, another server is building a generation.
         """
         found, searched = self._indexes.generations(base), self._indexes.searched(base)
         newest = max(found, default=0)
@@ -157,10 +157,10 @@ class Generations:
         return generation
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Move the alias in one call, then delete the generations before, unless a later call has moved it to one."""
+        """Move the alias in one call, then delete the earlier generations, except one that the alias names now."""
         alias = self._indexes.alias(base)
         index = index_of(alias, generation)
-        self._indexes.generations(base)  # raises unless all of these names are this base's
+        self._indexes.generations(base)  # raises unless all of these indexes are this base's
         actions = [
             {"remove": {"index": f"{alias}-*", "alias": alias, "must_exist": False}},
             {"add": {"index": index, "alias": alias}},
@@ -173,7 +173,7 @@ class Generations:
                 self.delete(name)
 
     def delete(self, index: str) -> None:
-        """Delete an index, if no other server has."""
+        """Delete an index. Does nothing if another server has deleted it."""
         try:
             self._connection.ask("DELETE", f"/{index}", seconds=BULK_SECONDS)
         except KnowledgeError as error:
@@ -182,7 +182,7 @@ class Generations:
             raise
 
     def _advances(self, index: str) -> bool:
-        """Whether an index is still being filled: it was written since this server last looked, or lately."""
+        """Whether another server is filling an index: its number of writes has changed within `BUILD_SECONDS`."""
         try:
             stats = self._connection.ask("GET", f"/{index}/_stats/indexing")
         except NotFoundError:

@@ -1,8 +1,8 @@
-"""Names, settings and mapping of the indexes, and the check that an index is one that this version can use.
+"""Names, settings and mappings of the indexes, and the check that this version can use an index.
 
 Each base has an index for each generation, and an alias to the published one. An index has one document for each page,
 by which pages are ranked, filtered and counted, and one for each section, which locates the matches in a page. Their
-texts lie in different fields, so that the statistics of BM25 are those of the ranked unit, as in the embedded index.
+texts are in different fields, so that the statistics of BM25 are those of the ranked unit, as in the embedded index.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from commonplace.domain.errors import UnavailableError
 from commonplace.domain.ranking import K1, B
 
 SCHEMA = 3
-"""Version of the documents and their fields. Each change of either counts up."""
+"""Version of the documents and their fields; incremented with every change."""
 MAX_TOKEN_CHARS = 120
-"""Longer tokens are indexed by their digest: the engine's analyzer cuts at 255 units of UTF-16."""
+"""Maximum length of an indexed token; longer ones are indexed by digest. The engine cuts at 255 units of UTF-16."""
 MAX_WINDOW = 1_000_000
-"""Hits to which a page of results can reach."""
+"""Maximum offset plus size of a page of results."""
 STATE_ID = "state"
 _UNSUITED = re.compile(r"[^a-z0-9]+")
 _GENERATION = "{:06d}"
@@ -30,13 +30,13 @@ _COUNTED = {**_TOKENS, "index_options": "freqs"}
 _VALUE = {"type": "keyword"}
 _SHOWN = {"type": "keyword", "index": False, "doc_values": False}
 _DICTIONARY = {"type": "keyword", "index": False}
-"""The distinct terms of a page: what lists the terms with a prefix."""
+"""Mapping of the distinct terms of a page, from which the terms with a prefix are listed."""
 
 PROPERTIES: dict[str, Any] = {
-    # Both kinds of documents.
+    # Fields of both kinds of documents.
     "page": _VALUE,
     "shown": _SHOWN,
-    # Pages.
+    # Fields of pages.
     "path": _VALUE,
     "revision": {"type": "keyword", "index": False},
     "first": {"type": "integer", "index": False},
@@ -53,21 +53,21 @@ PROPERTIES: dict[str, Any] = {
     "accented": _COUNTED,
     "body_terms": _DICTIONARY,
     "grams_terms": _DICTIONARY,
-    # Sections.
+    # Fields of sections.
     "ordinal": {"type": "integer"},
     "section_body": _COUNTED,
     "section_grams": _COUNTED,
     "section_accented": _COUNTED,
-    # The position of the base.
+    # Fields of the document with the base's position.
     "position": {"type": "long", "index": False},
     "commit": {"type": "keyword", "index": False},
 }
 STORED = ("page", "path", "shown", "revision", "first", "ordinals", "ordinal", "position", "commit")
-"""Fields that are kept as they were written; the others are indexed only."""
+"""Fields whose values are stored; the others are only indexed."""
 
 
 def alias_of(prefix: str, base: SharedBase) -> str:
-    """The name under which a base is searched."""
+    """The alias by which a base is searched."""
     readable = _UNSUITED.sub("-", base.name.lower()).strip("-")[:60]
     digest = hashlib.sha256(base.name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{prefix}-{readable}-{digest}" if readable else f"{prefix}-{digest}"
@@ -79,9 +79,9 @@ def index_of(alias: str, generation: int) -> str:
 
 
 def writes_of(index: str) -> str:
-    """The alias under which a generation is written.
+    """The alias for writes to a generation.
 
-    The engine makes an index that it is to write and does not have, with a mapping of its own, but never an alias.
+    A write to a missing index would make the engine create it with a default mapping; it never creates an alias.
     """
     return f"{index}-writes"
 
@@ -93,7 +93,7 @@ def generation_of(alias: str, index: str) -> int | None:
 
 
 def page_key(path: str) -> str:
-    """Id of a page's document, and beginning of the ids of its sections. Ids are shorter than paths may be."""
+    """Id of a page's document, and prefix of the ids of its sections. A digest, because ids are shorter than paths."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -105,18 +105,18 @@ def token(word: str) -> str:
 
 
 def creation(base: SharedBase) -> dict[str, Any]:
-    """What creates an index."""
+    """Body of the request that creates an index."""
     return {
         "settings": {
             "index": {
                 "number_of_shards": 1,
                 "auto_expand_replicas": "0-1",
-                # What was written is searchable from the moment at which `through` says so, not before.
+                # Writes become searchable only by an explicit refresh, before the position is written.
                 "refresh_interval": "-1",
-                # How long a deletion is remembered, so that an older write does not bring the document back.
+                # Retention of deleted versions, so that an older write does not restore a document.
                 "gc_deletes": "1h",
                 "max_result_window": MAX_WINDOW,
-                # As often as it takes where a node still holds what it had begun to copy.
+                # Many retries, because a node may still hold the lock of a shard that it had begun to copy.
                 "allocation.max_retries": 60,
                 "similarity.default": {"type": "BM25", "k1": K1, "b": B},
             },
@@ -132,10 +132,10 @@ def creation(base: SharedBase) -> dict[str, Any]:
 
 
 def check(mappings: dict[str, Any], base: SharedBase) -> None:
-    """Check that an index is one of ours, of this base and of this version.
+    """Check that an index belongs to this program, this base and this version.
 
     Raises:
-        UnavailableError: kind "engine": it is not.
+        UnavailableError: kind "engine": it does not.
     """
     check_replaceable(mappings, base)
     if mappings["_meta"]["schema"] < SCHEMA:
@@ -149,10 +149,10 @@ def check(mappings: dict[str, Any], base: SharedBase) -> None:
 
 
 def check_replaceable(mappings: dict[str, Any], base: SharedBase) -> None:
-    """Check that an index is one of ours and of this base, and not of a newer version: that it may be replaced.
+    """Check that an index may be replaced: it belongs to this program and this base, and not to a newer version.
 
     Raises:
-        UnavailableError: kind "engine": it is not.
+        UnavailableError: kind "engine": it may not be replaced.
     """
     meta = mappings.get("_meta", {})
     if meta.get("product") != "commonplace":

@@ -27,7 +27,7 @@ from commonplace.index.shared.opensearch.search.vocabulary import Vocabulary
 from commonplace.index.shared.opensearch.vectors.reader import ClusterVectors
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.5
-"""Seconds between two looks for a position; each pause is half as long again as the one before."""
+"""First and maximum pause in seconds between two requests for a position; each pause is 1.5 times the last one."""
 
 
 class ClusterReader:
@@ -35,7 +35,7 @@ class ClusterReader:
 
     Args:
         connection: The cluster.
-        prefix: Beginning of the names of all indexes.
+        prefix: Prefix of the names of all indexes.
     """
 
     def __init__(self, connection: Connection, prefix: str) -> None:
@@ -64,14 +64,14 @@ class ClusterReader:
         return SharedResult(dict(zip(searches, results, strict=True)), partial)
 
     def through(self, base: SharedBase) -> BranchPosition | None:
-        """Up to where the published index contains the branch."""
+        """The branch position that the published index has reached; None if there is none."""
         position = self._indexes.through(base)
         if position is not None:
             self._vocabulary(self._indexes.alias(base)).note(position)
         return position
 
     def wait_for(self, base: SharedBase, number: int, timeout: float) -> bool:
-        """Wait until `through` is at least `number`, with pauses that grow."""
+        """Wait until `through` is at least `number`, polling with growing pauses."""
         deadline = time.monotonic() + timeout
         pause = FIRST_PAUSE
         while True:

@@ -1,4 +1,4 @@
-"""Writes of a tailer to a cluster."""
+"""Writes the pages of a base to a cluster, for the tailer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from commonplace.index.shared.opensearch.vectors.writer import ChunkWriter
 
 BULK_PAGES = 200
 BULK_CHARS = 4_000_000
-"""Pages of one bulk, and characters of their texts from which on one is sent."""
+"""Number of characters at which a bulk is sent; `BULK_PAGES` is the maximum number of pages."""
 
 Line = Mapping[str, Any]
 
@@ -30,7 +30,7 @@ class ClusterWriter:
 
     Args:
         connection: The cluster.
-        prefix: Beginning of the names of all indexes.
+        prefix: Prefix of the names of all indexes.
     """
 
     def __init__(self, connection: Connection, prefix: str) -> None:
@@ -41,11 +41,11 @@ class ClusterWriter:
         self._analyze = words_analyzer().analyze
 
     def begin(self, base: SharedBase) -> int:
-        """Create an empty generation, and wait until it has its copies."""
+        """Create an empty generation, and wait until its replicas exist."""
         return self._generations.begin(base)
 
     def publish(self, base: SharedBase, generation: int) -> None:
-        """Move the alias in one call, then delete the generations before."""
+        """Move the alias in one call, then delete the earlier generations."""
         self._generations.publish(base, generation)
 
     def put(self, base: SharedBase, number: int, pages: Iterable[SharedPage], generation: int | None = None) -> None:
@@ -73,7 +73,7 @@ class ClusterWriter:
                 self._chunks.remove(base, group)
 
     def advance(self, base: SharedBase, position: BranchPosition, generation: int | None = None) -> None:
-        """Make what was written searchable, then write the position."""
+        """Make the writes searchable, then write the position."""
         index = self._indexes.of(base, generation)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
         document = {"position": position.number, "commit": position.commit}
@@ -111,9 +111,9 @@ class ClusterWriter:
             yield page_document(page, text, self._analyze)
 
     def _ordinals(self, index: str, addresses: Iterable[Address]) -> dict[str, set[int]]:
-        """Ordinals of the sections that the engine has of these pages, by page; pages that it lacks are omitted.
+        """Ordinals of the stored sections of these pages, by page; unknown pages are omitted.
 
-        A page's document says which it had when it was last written. Others are there if that document was lost.
+        They are read from each page's document, and from the searchable sections in case that document is missing.
         """
         keys = [page_key(address.path) for address in addresses]
         if not keys:

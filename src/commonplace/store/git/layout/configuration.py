@@ -1,4 +1,4 @@
-"""Parses Git's configuration files without libgit2, so that the files they name are known before it opens them.
+"""Parses Git's configuration files without libgit2, so that the named files can be checked before libgit2 opens them.
 
 Everything that Git would reject is skipped. The result contains at least the settings that Git and libgit2 find.
 """
@@ -17,7 +17,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 _SYSTEM = "/etc/gitconfig"
 
 Setting = tuple[str, str]
-"""Name in lower case except for its middle part (`remote.Origin.url`), and value; "" for a name without one."""
+"""Name in lower case except for its middle part (`remote.Origin.url`), and value; "" for a name without a value."""
 Read = Callable[[Path], bytes]
 """Returns the bytes of a file; raises FileNotFoundError if there is none."""
 MAX_INCLUDES = 10
@@ -79,7 +79,7 @@ def protected_settings(name: str) -> list[str]:
 
 def named_path(value: str, base: Path) -> Path:
     """The path in a setting's value: `~` is a home folder, and a relative path begins at `base`."""
-    return base / os.path.expanduser(value)  # noqa: PTH111 - an unknown user's home stays as it is
+    return base / os.path.expanduser(value)  # noqa: PTH111 - an unknown user's home is unchanged
 
 
 def _included(file: Path, read: Read, conditional: bool, depth: int) -> Iterator[Setting]:
@@ -103,7 +103,7 @@ def _protected_files(environment: Mapping[str, str]) -> Iterator[Path]:
     if own is not None:
         yield Path(own)
         return
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing where there is no home
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - raises nothing if there is no home
     yield Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
     yield home / ".gitconfig"
 

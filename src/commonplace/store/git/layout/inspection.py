@@ -38,7 +38,7 @@ _PATTERN_FILES = {"core.excludesfile", "core.attributesfile"}
 
 
 def inspect_repository(gitdir: Path, common: Path) -> None:
-    """Reject a repository that has something else in place of Git's regular files and folders.
+    """Reject a repository in which a link or special file is in the place of Git's regular files and folders.
 
     Args:
         gitdir: Folder of HEAD and the index.
@@ -63,7 +63,7 @@ def inspect_repository(gitdir: Path, common: Path) -> None:
 
 
 def repository_settings(gitdir: Path, common: Path) -> list[Setting]:
-    """The settings of the repository's own configuration, including conditional includes in any case.
+    """The settings of the repository's own configuration, including all conditional includes.
 
     Raises:
         UntrustedRepositoryError: a file is unreadable, or the files include each other.
@@ -147,7 +147,7 @@ def _inspect_objects(objects: Path, depth: int) -> None:
 
 
 def _inspect_folder(base: Path, name: str, most: int | None, depth: int) -> None:
-    """Reject a folder with anything but folders and regular files of at most `most` bytes, if given."""
+    """Reject a folder with anything but folders and regular files of at most `most` bytes (None: any size)."""
     if not stat.S_ISDIR((base / name).lstat().st_mode):
         raise _refused(name, "is not a folder")
     if depth > MAX_DEPTH:

@@ -1,7 +1,7 @@
-"""A repository's object database, whose loose objects are read here and not by libgit2.
+"""A repository's object database that reads loose objects without libgit2.
 
-libgit2 1.9 loops for ever on a loose object whose compressed data ends too early. A copy that was broken off, a full
-disk or a crafted repository is enough, and the loop holds Python's global lock.
+libgit2 1.9 loops for ever on a loose object whose compressed data ends too early, while it holds Python's global lock.
+An interrupted copy, a full disk or a crafted repository can cause this.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pygit2
 from pygit2.enums import ObjectType
 
 MAX_HEADER_BYTES = 32
-"""Maximum size in bytes of what stands before the content: type and length."""
+"""Maximum size in bytes of an object's header: type and length."""
 FIRST_BYTES = 4096
-"""Number of compressed bytes that certainly contain the header: a table of codes stands before it."""
+"""Number of compressed bytes that contain the header, which follows zlib's table of codes."""
 MAX_MESSAGE_BYTES = 10_000_000
-"""Maximum size in bytes of a commit or a tag, which is its message but for some lines; more of one is not read."""
+"""Maximum size in bytes of a commit or tag, most of which is the message; the rest of a larger one is not read."""
 _KINDS = {
     b"commit": ObjectType.COMMIT,
     b"tree": ObjectType.TREE,
@@ -52,8 +52,8 @@ def object_database(folders: Sequence[str], max_bytes: int) -> pygit2.Odb:
 class LooseObjects(pygit2.OdbBackend):
     """A backend of libgit2's object database for loose objects.
 
-    Of a damaged object it returns what can be inflated. libgit2 then rejects it, because its hash is another one.
-    A `KeyError` is libgit2's "not found"; any other exception would stay pending in pygit2.
+    For a damaged object, the bytes that can be inflated are returned. libgit2 then rejects them, because their hash
+    differs. `KeyError` means "not found" to libgit2; pygit2 would leave any other exception pending.
     """
 
     def __init__(self, folders: Sequence[str], max_bytes: int) -> None:
@@ -71,7 +71,7 @@ class LooseObjects(pygit2.OdbBackend):
         return _parsed(self._inflated(str(identifier), self._max_bytes))
 
     def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, pygit2.Oid]:
-        """As `read_cb`, of the one object whose id begins so, with its id."""
+        """Type, content and id of the only object whose id begins with the prefix. Raises as `exists_prefix_cb`."""
         identifier = self.exists_prefix_cb(prefix)
         return *self.read_cb(identifier), identifier
 
@@ -89,7 +89,7 @@ class LooseObjects(pygit2.OdbBackend):
         return any(os.path.isfile(_file(folder, name)) for folder in self._folders)
 
     def exists_prefix_cb(self, prefix: str) -> pygit2.Oid:
-        """The id that begins so; `ValueError` if there are several."""
+        """The id that begins with the prefix. Raises KeyError if there is none, ValueError if there are several."""
         if len(prefix) == _HEX_DIGITS:
             found = {prefix} if self.exists_cb(pygit2.Oid(hex=prefix)) else set[str]()
         else:
@@ -101,11 +101,11 @@ class LooseObjects(pygit2.OdbBackend):
         return pygit2.Oid(hex=found.pop())
 
     def write_cb(self, _identifier: pygit2.Oid, content: bytes, kind: int) -> None:
-        """Write an object as libgit2 would."""
+        """Write a loose object by means of libgit2."""
         pygit2.Odb(self._folders[0]).write(kind, content)
 
     def refresh_cb(self) -> None:
-        """Nothing is cached."""
+        """Do nothing, because nothing is cached."""
 
     def __iter__(self) -> Iterator[pygit2.Oid]:
         """The ids of all loose objects."""
@@ -114,7 +114,7 @@ class LooseObjects(pygit2.OdbBackend):
                 yield pygit2.Oid(hex=name)
 
     def _names(self, beginning: str) -> set[str]:
-        """The ids of the loose objects in one folder of each database."""
+        """The ids of the loose objects that begin with these two digits, in all databases."""
         names: set[str] = set()
         for folder in self._folders:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Ownership of repositories: only the user's own, and those in the user's `safe.directory`, are used."""
+"""Checks the owner of a repository, which must be the user unless `safe.directory` names the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known ancestors of the current commit, so that reading a page of an old commit does not walk the history again."""
+"""Caches ancestors of the current commit, so that reading a page of an old commit does not walk the history again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from commonplace.store.git.repository import GitRepository
 
 MAX_KNOWN = 20_000
-"""Maximum number of known ancestors; beyond it, all are forgotten."""
+"""Maximum number of cached ancestors; the cache is cleared when it is exceeded."""
 
 
 class AncestorCache:
-    """Known ancestors of a commit, carried over to its descendants: an ancestor of a commit is one of theirs, too.
+    """Cached ancestors of a commit, which remain valid for its descendants. Thread-safe.
 
-    A walk over a history of n commits costs n reads. With the cache, a branch that grows costs a walk over its new
-    commits alone. Thread-safe.
+    Without the cache, each lookup in a history of n commits costs n reads. With it, a branch that grows costs a walk
+    over its new commits only.
 
     Args:
         repository: The repository.
@@ -58,7 +58,7 @@ class AncestorCache:
                 self._known.update(commits)
 
     def _advance(self, tip: str) -> bool:
-        """Carry the known ancestors over to another tip. Returns False for an older one, to which they do not apply."""
+        """Apply the cached ancestors to a newer tip. Returns false for an older tip, to which they do not apply."""
         before = self._tip
         if tip == before:
             return True
@@ -67,7 +67,7 @@ class AncestorCache:
         if is_there and not is_descendant and self._repository.holds(before, tip):
             return False
         with self._lock:
-            if self._tip == before:  # else another thread was faster
+            if self._tip == before:  # otherwise another thread was faster
                 self._tip = tip
                 if not is_descendant:
                     self._known.clear()

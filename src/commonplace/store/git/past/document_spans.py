@@ -24,9 +24,9 @@ from commonplace.store.git.trees.tree_diff import TreeDiff
 MAX_CACHED_HEADS = 2
 """Number of commits whose spans are cached, so that switching between two branches does not read them again."""
 MAX_CACHED_CHANGES = 400_000
-"""Changes of documents that are cached for a head, of `_CHANGE_BYTES` each; beyond, none are."""
+"""Maximum number of changes cached for one head, of `_CHANGE_BYTES` each; if exceeded, none are cached."""
 CACHED_TREE_BYTES = 2_000_000
-"""Size in bytes of the raw trees that stay cached from head to head: a commit changes few of a folder's entries."""
+"""Maximum size in bytes of the raw trees cached from head to head: a commit changes few of a folder's entries."""
 _ID_BYTES = 20
 _CHANGE_BYTES = 2 * _ID_BYTES
 _NO_BLOB = bytes(_ID_BYTES)
@@ -43,7 +43,7 @@ class CommitChanges:
 
     @property
     def complete(self) -> bool:
-        """Whether all changes are here. False beyond `MAX_CACHED_CHANGES`; there are none then."""
+        """Whether all changes are stored. False if they exceed `MAX_CACHED_CHANGES`; none are stored then."""
         return self._count <= MAX_CACHED_CHANGES
 
     def add(self, address: Address, commit: bytes, blob: bytes) -> None:
@@ -61,9 +61,9 @@ class CommitChanges:
             self._packed.clear()
 
     def of(self, address: Address) -> dict[str, str]:
-        """The commits that changed a document against all of their parents, oldest first.
+        """The commits in which a document differs from all parents, oldest first, with the document's blob in each.
 
-        Each has the document's blob in it; "" if the commit deleted it.
+        The blob is "" if the commit deleted the document.
         """
         packed = bytes(self._packed.get(address, b""))
         found: dict[str, str] = {}
@@ -85,7 +85,7 @@ class CommitChanges:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known at a head."""
+    """Cached spans and changes of the documents at one head."""
 
     spans: Spans = field(default_factory=Spans)
     changes: CommitChanges = field(default_factory=CommitChanges)
@@ -103,15 +103,15 @@ class DocumentSpans:
         self._repository = repository
         self._folder = folder
         self._known: dict[str, _Known] = {}
-        """By head commit, least recently used first."""
+        """Cache entries by head commit, least recently used first."""
         self._lock = threading.Lock()
         self._trees = TreeDiff(repository, CACHED_TREE_BYTES)
 
     def current(self, addresses: Collection[Address] | None = None) -> tuple[str, Spans]:
         """The current commit and the spans of these documents, or of all, at it. Only new commits are read.
 
-        The commit is read under the lock: what is known moves to the newest commit, and an older one, which a thread
-        had read before it waited, would need the whole history.
+        The commit is read under the lock. A thread that had read an older commit before it waited for the lock would
+        find the cache entry moved to a newer commit, and would need the whole history.
         """
         with self._lock:
             head = self._repository.head
@@ -131,9 +131,9 @@ class DocumentSpans:
             return touched_between(self._repository, self._trees, known, head, self._folder)
 
     def first_of(self, address: Address) -> str:
-        """The commit that first touched a document; "" if it is not known without waiting.
+        """The commit that first touched a document; "" if it is not cached or the lock is not free.
 
-        The result stays valid when the branch moves, because it concerns that commit and its ancestors.
+        The result remains valid when the branch moves, because it depends only on that commit and its ancestors.
         """
         if not self._lock.acquire(blocking=False):
             return ""
@@ -145,7 +145,7 @@ class DocumentSpans:
         return found[0].id if found else ""
 
     def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
-        """The changes of a document up to a commit; None if they are not known without waiting."""
+        """The changes of a document up to a commit; None if they are not cached or the lock is not free."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
@@ -157,14 +157,14 @@ class DocumentSpans:
             self._lock.release()
 
     def _nearest(self, head: str) -> str:
-        """The nearest ancestor of `head` whose spans are known; "" if there is none."""
+        """The nearest ancestor of `head` whose spans are cached; "" if there is none."""
         holds = self._repository.holds
         self._known = {one: known for one, known in self._known.items() if self._repository.has_object(one)}
         before = [one for one in reversed(self._known) if holds(head, one)]
         return next((one for one in before if all(holds(one, other) for other in before)), "")
 
     def _advanced(self, head: str) -> _Known:
-        """What is known at a commit, from what is known at the nearest known ancestor, which moves to this commit."""
+        """The cache entry of a commit, made from the entry of its nearest cached ancestor, which it replaces."""
         ancestor = self._nearest(head)
         before = self._known.get(ancestor) or _Known()
         news = _Known()
@@ -181,7 +181,7 @@ class DocumentSpans:
                     first = news.spans.get(address) or before.spans.get(address) or (value,)
                     news.spans[address] = first[0], value
                     news.changes.add(address, commit.id.raw, blob)
-        # Nothing is changed before all commits are read. The ancestor's own entry is no longer needed.
+        # The cache is changed only after all commits are read, so that an error leaves it intact.
         self._known.pop(ancestor, None)
         before.spans.update(news.spans)
         before.changes.extend(news.changes)

@@ -34,7 +34,7 @@ class NoHistory:
 
     @property
     def available(self) -> bool:
-        """False."""
+        """Return false."""
         return False
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
@@ -121,7 +121,7 @@ class GitHistory:
         return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
-        """The commits that touched the document, newest first, with its bytes in each; b"" where it is not there."""
+        """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
         head = self.head()
         if not head:
             return
@@ -129,9 +129,9 @@ class GitHistory:
             yield commit_value(commit), self._repository.content(blob) if blob else b""
 
     def read(self, address: Address, revision: str) -> bytes:
-        """The document as it was at a commit, at a tag, or the version of it that has this blob id.
+        """The document as of a commit or tag, or its version with this blob id.
 
-        A `^` behind a commit or tag means the commit before it: its first parent.
+        A `^` after a commit or tag means its first parent.
 
         Only commits of the current branch count, and only blobs that were versions of this document.
         """
@@ -149,9 +149,9 @@ class GitHistory:
         return content
 
     def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Unified diff of one document between two revisions; where it did not exist it counts as empty.
+        """Unified diff of one document between two revisions. A missing document counts as empty.
 
-        Without an `old` it is what the commit `new` did to the document, against its first parent.
+        If `old` is "", the diff is that of the commit `new` against its first parent.
         """
         before = self._version(address, old) if old else self._before(address, new)
         after = self._version(address, new) if new else self._current_as_stored(address)
@@ -173,7 +173,7 @@ class GitHistory:
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """Documents whose files differ from the current commit. Compares ids of trees; reads only files that differ.
 
-        Documents of a repository inside this one, such as a submodule, have commits of their own and are left out.
+        Documents of a repository inside this one, such as a submodule, have their own commits and are omitted.
         """
         head = self.head()
         if not head:
@@ -194,7 +194,7 @@ class GitHistory:
         Args:
             head: The current commit.
             folder: Path in the collection.
-            known: The answers for other folders; this one's is added.
+            known: Cached results by folder; the result for this folder is added.
         """
         if folder not in known:
             path = self._prefix + folder
@@ -213,7 +213,7 @@ class GitHistory:
         return tuple(sorted(address for path in paths if (address := document_address(path))))
 
     def _version(self, address: Address, revision: str) -> bytes | None:
-        """As `read`, but None for a commit in which the document does not exist."""
+        """The document at a revision, like `read`; None for a commit in which the document does not exist."""
         try:
             return self.read(address, revision)
         except NotFoundError:
@@ -222,13 +222,13 @@ class GitHistory:
             raise
 
     def _before(self, address: Address, commit: str) -> bytes | None:
-        """The document as the first parent of a commit has it; None without either."""
+        """The document in the first parent of a commit; None if there is no parent or it lacks the document."""
         found = self._object(address, checked(commit))
         parents = parents_of(found) if isinstance(found, pygit2.Commit) else []
         return self._content_at(parents[0], address) if parents else None
 
     def _object(self, address: Address, revision: str) -> pygit2.Commit | pygit2.Blob:
-        """The commit of the current branch, or the blob, with a checked revision."""
+        """The commit of the current branch, or the blob, that a checked revision names."""
         found = named_object(self._repository, self._ancestors, self.head(), revision)
         if found is None:
             raise _no_such_revision(address, revision)
@@ -243,7 +243,7 @@ class GitHistory:
         return any(one == blob for _, one in self._blobs(self.head(), address))
 
     def _blobs(self, head: str, address: Address) -> Iterator[tuple[pygit2.Commit, str]]:
-        """The commits that touched a document, newest first, with its blob in each; "" where it is not there."""
+        """The commits that touched a document, newest first, with its blob in each; "" if the commit lacks it."""
         trees, path = TreeDiff(self._repository), self._prefix + address.path
         first, changes = self._spans.first_of(address), self._spans.changes_of(head, address)
         for commit in commits_touching(self._repository, head, path, first, trees, changes):
@@ -260,7 +260,7 @@ class GitHistory:
             return None
 
     def _current_as_stored(self, address: Address) -> bytes | None:
-        """The current document with the line ends of a commit, so that they cause no difference."""
+        """The current document with line ends as Git stores them, so that they cause no difference."""
         content = self._current(address)
         if content is None or self._folder is None:
             return content

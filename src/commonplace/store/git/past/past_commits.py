@@ -62,7 +62,7 @@ class CommitLookup:
         self._lock = threading.Lock()
 
     def commit(self, name: str) -> Commit:
-        """The commit of this id or tag in the current branch; a `^` behind it means its first parent."""
+        """The commit with this id or tag on the current branch; a `^` after it means its first parent."""
         found = named_object(self._repository, self._ancestors, self._repository.head, checked(name))
         if not isinstance(found, pygit2.Commit):
             raise NotFoundError(
@@ -73,9 +73,9 @@ class CommitLookup:
         return commit_value(found)
 
     def latest(self, until: float) -> Commit | None:
-        """The newest commit of the first-parent line dated at or before a time.
+        """The newest commit of the first-parent line that is dated at or before a time.
 
-        Dates are the authors', as a history shows them; after a rebase they need not grow from commit to commit.
+        Dates are author dates, as in a history. After a rebase they need not increase from commit to commit.
         """
         with self._lock:
             line = guarded(self._first_parents)
@@ -96,12 +96,12 @@ class CommitLookup:
         return PastStore(self._name, self._identity, source, history, _REFUSAL)
 
     def key(self, commit: str) -> str:
-        """The commit's id, followed by a digest of the ignore files of the present if there are any."""
+        """The commit's id, followed by a digest of the current ignore files if there are any."""
         digest = self._rules.digest() if self._rules else ""
         return f"{commit}-{digest}" if digest else commit
 
     def _hides(self, commit: str) -> Hides:
-        """What an ignore file excludes now, or excluded then. Folders are looked up once."""
+        """A test whether a current ignore file, or one of the commit, excludes an entry. Results are cached."""
         then = PastRules(self._repository, commit, self._prefix)
         now = self._rules
         rules: dict[str, tuple[OwnRules, ...]] = {}
@@ -163,7 +163,7 @@ class PastHistory(GitHistory):
         return dict(known) if addresses is None else {one: known[one] for one in addresses if one in known}
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """None: these are the files of a commit."""
+        """An empty set: the files are those of a commit."""
         del known
         return set()
 
@@ -215,7 +215,7 @@ class PastStore(TreeStore):
                 self._is_listed = True
 
     def _other_entries(self) -> Iterator[tuple[str, TreeEntry]]:
-        """The regular files that are not documents. As on disk, an ignore file does not exclude them as targets."""
+        """The regular files that are not documents. As on disk, ignored files are included as targets of links."""
         pending = [""]
         while pending:
             folder = pending.pop()
@@ -228,7 +228,7 @@ class PastStore(TreeStore):
 class PastRules:
     """The `.commonplaceignore` files of a commit.
 
-    Files that only `.gitignore` excludes are served: the commit tracks them.
+    Files that only `.gitignore` excludes are served, because the commit tracks them.
     """
 
     def __init__(self, repository: GitRepository, commit: str, prefix: str) -> None:

@@ -1,4 +1,4 @@
-"""From what a caller writes to a commit or blob of the current branch: an id, a tag, and the commit before either."""
+"""Resolves a revision that a caller names to a commit or blob: an id or a tag, or (with `^`) the commit before."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.names import is_ref
 
 MAX_TAG_CHARS = 200
-"""Maximum length of a tag's name that is looked up."""
+"""Maximum length of a tag's name in characters."""
 MAX_REF_BYTES = 1_000
-"""Size of a tag's own file; Git writes 41 bytes."""
+"""Maximum size in bytes of a tag's own file; Git writes 41 bytes."""
 
 
 def checked(revision: str) -> str:
-    """The revision in the form in which it is looked up.
+    """The validated revision; an id is converted to lower case.
 
     Raises:
-        InvalidInputError: it is neither 7 to 40 hex digits nor a possible name of a tag.
+        InvalidInputError: the revision is neither 7 to 40 hex digits nor a valid name of a tag, each with optional `^`.
     """
     named = revision.removesuffix("^")
     if is_revision(named):
@@ -36,7 +36,7 @@ def checked(revision: str) -> str:
 
 
 def is_tag_name(name: str) -> bool:
-    """Whether a tag of this name is looked up: Git allows the name, and it is printable and no option."""
+    """Whether a name may be that of a tag: valid in Git, printable, and without a leading hyphen."""
     printable = name.isprintable() and not name.startswith("-")
     return printable and len(name) <= MAX_TAG_CHARS and is_ref(f"refs/tags/{name}")
 
@@ -44,7 +44,7 @@ def is_tag_name(name: str) -> bool:
 def named_object(
     repository: GitRepository, ancestors: AncestorCache, head: str, revision: str
 ) -> pygit2.Commit | pygit2.Blob | None:
-    """The commit of the current branch, or any blob, with a checked revision; None if there is none.
+    """The commit of the current branch, or any blob, that a checked revision names; None if there is none.
 
     Raises:
         InvalidInputError: the id is ambiguous, or there is no tag of this name.
@@ -67,7 +67,7 @@ def named_object(
 
 
 def invalid(revision: str) -> InvalidInputError:
-    """The error for a text that names no revision."""
+    """The error for a text that is not a revision."""
     return InvalidInputError(
         f"Invalid revision {revision[:60]!r}: expected 7 to 40 hex digits, or a tag.",
         kind="revision",
@@ -76,9 +76,9 @@ def invalid(revision: str) -> InvalidInputError:
 
 
 def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
-    """The commit of a tag; None if there is none, or if its file is not one that Git writes.
+    """The commit of a tag; None if there is none, or if Git would not write such a file.
 
-    libgit2 opens whatever has the tag's name: a pipe in its place would stop the process until somebody writes to it.
+    The file is checked first, because libgit2 opens any kind of file: a pipe would block the process.
     """
     loose = repository.common / "refs" / "tags" / name
     try:
@@ -87,7 +87,7 @@ def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_REF_BYTES:
                 return None
         reference = guarded(lambda: repository.handle.references.get(f"refs/tags/{name}"))
-        if reference is None or not isinstance(reference.target, pygit2.Oid):  # Git makes no symbolic tags
+        if reference is None or not isinstance(reference.target, pygit2.Oid):  # Git creates no symbolic tags
             return None
         return guarded(lambda: reference.peel(pygit2.Commit))
     except (ValueError, KeyError, OSError, GitError):

@@ -21,14 +21,15 @@ Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
 
 MAX_COMMITS_BETWEEN = 1000
-"""Maximum number of commits that are read to find changes since a commit; beyond, everything may have changed."""
+"""Maximum number of commits that are read to find changes since a commit; if exceeded, all documents count as changed.
+"""
 
 
 class DocumentChanges(NamedTuple):
-    """What is known of a document's changes."""
+    """The changes of one document in the history of a commit."""
 
     blobs: Mapping[str, str]
-    """The commits that changed it against all of their parents, oldest first, with its blob in each; "" without one."""
+    """Commits in which the document differs from all parents, oldest first, with its blob in each; "" if deleted."""
     is_linear: bool
     """Whether no commit of the whole history has several parents."""
 
@@ -41,18 +42,18 @@ def commits_touching(
     trees: TreeDiff | None = None,
     changes: DocumentChanges | None = None,
 ) -> Iterator[pygit2.Commit]:
-    """The commits reachable from `head` that changed what is at a path ("" for anything), newest first.
+    """The commits reachable from `head` that changed the entry at a path ("" for any entry), newest first.
 
-    As in `git log`, a merge that took one side's version unchanged is skipped, and only that side is followed.
+    As in `git log`, a merge that took one parent's version unchanged is skipped, and only that parent is followed.
 
     Args:
         repository: The repository.
         head: A commit.
         path: Path in the repository.
-        first: The commit that first touched the path, at which the walk ends; "" if unknown.
+        first: The commit that first touched the path, at which the walk stops; "" if unknown.
         trees: A cache of the repository's trees.
-        changes: The changes of what is at the path. With them, only the trees of merges are read, and of a linear
-            history no other commits. None if unknown.
+        changes: The cached changes of the path; None if unknown. With them, only the trees of merges are read; in a
+            linear history, only the listed commits are read.
     """
     if changes is not None and changes.is_linear:
         yield from (repository.commit(name) for name in reversed(list(changes.blobs)))
@@ -78,7 +79,7 @@ def commits_touching(
 def _followed(
     commit: pygit2.Commit, path: bytes, trees: TreeDiff, blobs: Mapping[str, str] | None
 ) -> tuple[bool, list[pygit2.Commit]]:
-    """Whether a commit changed the path against all of its parents, and the parents at which a walk goes on."""
+    """Whether a commit differs from all of its parents at the path, and the parents to follow."""
     parents = parents_of(commit)
     if blobs is not None and (len(parents) <= 1 or str(commit.id) in blobs):
         return str(commit.id) in blobs, parents
@@ -88,12 +89,12 @@ def _followed(
 
 
 def changed_paths(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> Collection[bytes]:
-    """Paths below a folder that a commit changed against all of its parents, relative to the folder."""
+    """Paths below a folder at which a commit differs from all of its parents, relative to the folder."""
     return changed_blobs(trees, commit, folder).keys()
 
 
 def changed_blobs(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict[bytes, bytes]:
-    """As `changed_paths`, with the id (20 bytes) of each file in the commit; b"" if the commit has no such file."""
+    """The paths of `changed_paths`, each with the file's id in the commit (20 bytes); b"" if the commit lacks it."""
     mine = trees.at(str(commit.tree_id), folder)
     parents = parents_of(commit)
     if not parents:
@@ -129,7 +130,7 @@ def oldest_first(repository: GitRepository, head: str, known: str) -> Iterator[p
 
 
 def document_address(path: bytes) -> Address | None:
-    """The address of a path in Git; None if it is not a document's."""
+    """The address of a path in Git; None if the path is not that of a document."""
     try:
         address = parse_address(os.fsdecode(path))
     except InvalidInputError:

@@ -1,4 +1,4 @@
-"""The documents that each commit touched, read once per process, and the dates of documents at any commit."""
+"""Caches the documents that each commit touched, and derives the dates of documents at any commit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.trees.tree_diff import TreeDiff
 
 MAX_CACHED_COMMITS = 200_000
-"""Number of commits whose documents are cached, of some 200 bytes each; the cache is cleared when it is reached."""
+"""Maximum number of cached commits, of about 200 bytes each; the cache is cleared when it is full."""
 
 
 class TouchedDocuments:

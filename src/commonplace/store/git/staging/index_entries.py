@@ -1,8 +1,8 @@
 """Updates the index entries of committed paths, and no others.
 
-Otherwise the user's next plain `git commit` would take the old blobs from the index and revert the write. A staged
-version of the written path is replaced, because the acknowledged write is newer. `store.folder.retention` retains
-staged text that nothing else has.
+Without the update, the user's next plain `git commit` would take the old blobs from the index and revert the write. A
+staged version of the written path is replaced, because the acknowledged write is newer. `store.folder.retention`
+retains staged text of which there is no other copy.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class IndexEntries:
         return {path: index.id_of(path) for path in paths}
 
     def replaced(self, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
-        """Path and blob of each entry that `update` would drop; nothing where the index cannot be read.
+        """Path and blob of each entry that `update` would drop; empty if the index cannot be read.
 
         Args:
-            paths: Each with whether it gets no entry.
+            paths: Whether the entry is removed, by path.
         """
         try:
             index = self._read().index
@@ -77,7 +77,7 @@ class IndexEntries:
         """Set the entries of paths (None: no entry).
 
         Args:
-            beside: Temporary name of the new index; the transaction's own.
+            beside: Temporary file of the new index, with the transaction's token in its name.
             changes: Entries by path in the repository.
 
         Returns:
@@ -115,7 +115,7 @@ class IndexEntries:
     def _write(self, beside: Path, changes: Mapping[str, IndexEntry | None]) -> IndexFile | None:
         """Write the new index; None if only libgit2 or Git can parse it.
 
-        It is flushed: else a power failure may leave its name on an empty file, and Git reads no such repository.
+        The file is flushed. Otherwise a power failure could leave an empty index, which Git rejects.
         """
         beside.unlink(missing_ok=True)
         with Unsynced() as unsynced:

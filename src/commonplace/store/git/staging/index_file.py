@@ -23,15 +23,15 @@ _ID_AT = 40
 _FLAGS_AT = 60
 _HASH = 20
 _LONGEST_TOLD = 0xFFF
-"""Lengths from here on do not fit into the flags; the path ends at its NUL."""
+"""Value of the length field for paths that are this long or longer; such a path ends at its NUL."""
 _STAGES = 0x3000
 _STAGE_SHIFT = 12
 _WORD = 0xFFFFFFFF
 _VERSION_2 = b"DIRC\x00\x00\x00\x02"
 _KEPT = {b"TREE", b"REUC"}
-"""Extensions to keep: cached trees (without outdated ones) and resolved conflicts.
+"""Extensions to retain: cached trees (without outdated ones) and resolved conflicts.
 
-The others only speed Git up, and Git creates them again.
+The other extensions only make Git faster, and Git creates them again.
 """
 
 _TREE_NODE = re.compile(rb"([^\0]*)\0(-?\d+) (\d+)\n")
@@ -53,11 +53,11 @@ class IndexEntry:
     """40 hex digits."""
     mode: int
     status: os.stat_result | None
-    """Metadata of the file with this content, so that `git status` need not read it; None: unknown."""
+    """Metadata of the file with this content, so that `git status` need not read the file; None if unknown."""
 
 
 class StagedFile(NamedTuple):
-    """An entry as the index has it."""
+    """An existing entry of an index."""
 
     id: str
     """40 hex digits."""
@@ -65,7 +65,7 @@ class StagedFile(NamedTuple):
     stage: int
     """0, or 1 to 3 for a side of a conflict."""
     facts: tuple[int, int, int]
-    """Of the file in the work tree that has this content: `mtime` in nanoseconds, size and inode in 32 bits."""
+    """Metadata of the file with this content: `mtime` in nanoseconds, size and inode as 32-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class IndexFile:
     extensions: dict[bytes, bytes]
 
     def id_of(self, path: str) -> str:
-        """The blob that is staged for a path; "" for none or for a conflict."""
+        """The blob that is staged for a path; "" if there is none or the path is in conflict."""
         name = os.fsencode(path)
         at = self._position(name)
         if at == self._count or self._name(at) != name or self._flags(at) & _STAGES:
@@ -86,11 +86,11 @@ class IndexFile:
         return self.raw[self.offsets[at] + _ID_AT : self.offsets[at] + _FLAGS_AT].hex()
 
     def replaced(self, path: str, *, removed: bool) -> list[tuple[str, str]]:
-        """Path and blob of each entry that `changed` would drop for a path, conflicts' stages included.
+        """Path and blob of each entry that `changed` would drop for a path, including the stages of conflicts.
 
         Args:
-            path: Whose entry changes.
-            removed: Whether it gets no entry.
+            path: Path of the changed entry.
+            removed: Whether the entry is removed.
         """
         name = os.fsencode(path)
         numbers = [*self._same_name(self._position(name), name), *(() if removed else self._in_the_way(name))]
@@ -98,7 +98,7 @@ class IndexFile:
         return [(os.fsdecode(self._name(at)), blob) for at, blob in zip(numbers, ids, strict=True)]
 
     def entries(self) -> Iterator[tuple[str, StagedFile]]:
-        """Path and entry of each file, in the order of the index; of a conflict, one for each side."""
+        """Path and entry of each file, in the order of the index. A conflict has one entry for each side."""
         for at in range(self._count):
             offset = self.offsets[at]
             facts = unpack_from(">10I", self.raw, offset)
@@ -289,7 +289,7 @@ def _copy_tree(raw: bytes, begin: int, above: bytes, stale: set[bytes], pieces: 
     """
     node = _cached_tree(raw, begin)
     path = above + node[1]
-    if path not in stale:  # then no tree below it is stale either, because the parents of a stale folder are stale
+    if path not in stale:  # if a folder is stale, so are its parents; hence no tree below this one is stale
         following = _end_of_trees(raw, begin, 1)
         pieces.append(raw[begin:following])
         return following

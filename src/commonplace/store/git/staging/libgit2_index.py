@@ -1,4 +1,4 @@
-"""Indexes of other versions than `index_file` supports (3 and 4): changed in a copy, by libgit2."""
+"""Changes a copy of an index by libgit2, for the versions that `index_file` does not support (3 and 4)."""
 
 from __future__ import annotations
 

@@ -19,15 +19,15 @@ _FIXED = 62
 _ID_AT = 40
 _FLAGS_AT = 60
 _EXTENDED = 0x40
-"""In the first byte of the flags: an extended field of two bytes follows."""
+"""Bit in the first byte of the flags: an extended field of two bytes follows."""
 _SKIP_WORKTREE = 0x40
-"""In the first byte of the extended field."""
+"""The skip-worktree bit, in the first byte of the extended field."""
 _PREFIXED = 4
 """First version with prefix-compressed paths."""
 
 
 def skipped_paths(index: Path) -> frozenset[bytes]:
-    """Paths of the entries with the bit; of a sparse index also folders, with a trailing slash.
+    """Paths of the entries with the skip-worktree bit. In a sparse index these include folders, with a trailing slash.
 
     Raises:
         GitError: the index is damaged or unreadable.
@@ -46,14 +46,14 @@ def skipped_paths(index: Path) -> frozenset[bytes]:
 
 
 def replaced_entries(index: Path, paths: Mapping[str, bool]) -> list[tuple[str, str]]:
-    """Path and blob of each entry that new entries for these paths would drop, conflicts' stages included.
+    """Path and blob of each entry that new entries for these paths would drop, including the stages of conflicts.
 
     Args:
-        index: The file.
-        paths: Each with whether it gets no entry.
+        index: The index file.
+        paths: Whether the entry is removed, by path.
 
     Raises:
-        OSError, IndexError, ValueError: it cannot be read, or is damaged.
+        OSError, IndexError, ValueError: the index cannot be read, or is damaged.
     """
     named = [(os.fsencode(path), removed) for path, removed in paths.items()]
     found = _entries(gitdir_files.read(index.parent, index.name))
@@ -65,12 +65,12 @@ def replaced_entries(index: Path, paths: Mapping[str, bool]) -> list[tuple[str, 
 
 
 def _drops(path: bytes, other: bytes, *, removed: bool) -> bool:
-    """Whether a new entry for a path drops that of another one, which is in its way."""
+    """Whether a new entry for `path` drops the entry of `other`, because both cannot exist."""
     return other == path or (not removed and (other.startswith(path + b"/") or path.startswith(other + b"/")))
 
 
 def _entries(raw: bytes) -> Iterator[tuple[bytes, str, bool]]:
-    """Path, blob and the mark of each entry."""
+    """Path, blob and skip-worktree bit of each entry."""
     version, count = int.from_bytes(raw[4:8], "big"), int.from_bytes(raw[8:_HEADER], "big")
     at, path = _HEADER, b""
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""What differs between the contents of two tree objects, without parsing what they have in common.
+"""Finds the differences between two tree objects without parsing their common beginning and end.
 
 Successive versions of a folder of thousands of files differ in a few bytes. Comparing bytes and skipping entries with
 one regular expression costs a tenth of parsing both.
@@ -20,7 +20,7 @@ class RawTreeCache:
 
     Args:
         content: Returns a tree object's content by id.
-        limit: Maximum size of all contents in bytes; the cache is cleared when it is reached.
+        limit: Maximum size of all contents in bytes; the cache is cleared when it is full.
     """
 
     def __init__(self, content: Callable[[str], bytes], limit: int) -> None:
@@ -45,9 +45,9 @@ class RawTreeCache:
 
 
 def differing_entries(old: bytes, new: bytes) -> tuple[RawTree, RawTree]:
-    """The entries of two contents without those that they begin with and end with in common.
+    """The entries of two tree objects without their common beginning and end.
 
-    A few entries that are equal may be left. Contents that are not a sequence of entries are parsed whole.
+    The result may contain a few equal entries. Contents that are not a sequence of entries are parsed completely.
     """
     start = _common_prefix(old, new)
     begun = _end_of_entries(old, start)
@@ -69,15 +69,15 @@ def differing_entries(old: bytes, new: bytes) -> tuple[RawTree, RawTree]:
 
 
 def _end_of_entries(content: bytes, end: int) -> int:
-    """Where the last of the entries ends that lie in the first `end` bytes."""
+    """End of the last entry that is completely within the first `end` bytes."""
     found = _ENTRIES.match(content, 0, end)
     return found.end() if found else 0
 
 
 def _common_prefix(one: bytes, two: bytes) -> int:
-    """Number of bytes with which both begin."""
+    """Length of the common prefix in bytes."""
     low, high = 0, min(len(one), len(two))
-    while low < high:  # the first `low` bytes are equal
+    while low < high:  # invariant: the first `low` bytes are equal
         middle = (low + high + 1) // 2
         if one[low:middle] == two[low:middle]:
             low = middle
@@ -87,7 +87,7 @@ def _common_prefix(one: bytes, two: bytes) -> int:
 
 
 def _common_suffix(one: bytes, two: bytes) -> int:
-    """Number of bytes with which both end."""
+    """Length of the common suffix in bytes."""
     low, high = 0, min(len(one), len(two))
     while low < high:
         middle = (low + high + 1) // 2

@@ -16,7 +16,7 @@ class TreeCache:
 
         Args:
             content: Returns a tree object's content by id.
-            limit: Maximum number of entries, of some 200 bytes each; the cache is cleared when it is reached.
+            limit: Maximum number of entries, of about 200 bytes each; the cache is cleared when it is full.
         """
         self._content = content
         self._limit = limit
@@ -34,7 +34,7 @@ class TreeCache:
         return found
 
     def keep(self, identifier: str, tree: RawTree) -> None:
-        """Add a tree whose content the caller has."""
+        """Add a parsed tree."""
         if self._size + len(tree) > self._limit:
             self._trees.clear()
             self._size = 0

@@ -1,4 +1,4 @@
-"""Comparing trees: what is at a path, and which paths differ between two of them."""
+"""Looks up paths in trees, and finds the paths that differ between two trees."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from commonplace.store.git.trees.raw_trees import RawTreeCache, differing_entrie
 from commonplace.store.git.trees.tree_cache import TreeCache
 
 _CACHED_ENTRIES = 100_000
-"""Number of entries of parsed trees that are cached while walking."""
+"""Maximum number of entries of parsed trees that are cached while walking."""
 CACHED_TREE_BYTES = 8_000_000
-"""Size in bytes of the raw trees that are cached while walking: neighbouring commits share almost all of them."""
+"""Maximum size in bytes of the raw trees that are cached while walking: neighbouring commits share almost all trees."""
 MAX_LOOKUPS = 50
-"""Number of paths that are looked up one by one; of more, most are neighbours, and parsing their folder is quicker."""
+"""Maximum number of paths that are looked up one by one. For more paths, parsing their folders is quicker."""
 _MAX_FOUND = 10_000
-"""Maximum number of found paths that are cached; beyond it, all are forgotten."""
+"""Maximum number of cached lookups; the cache is cleared when it is exceeded."""
 MAX_ENTRIES = 1_000_000
-"""Entries of trees that one comparison looks at: a few objects can stand for more files than any disk holds."""
+"""Maximum number of entries in one comparison, because a few objects can expand to any number of files."""
 MAX_PATH_BYTES = 4_096
-"""Length of a path that can be a file's; the kernel's own limit."""
+"""Maximum length of a file's path in bytes; the kernel's own limit."""
 
 
 class TreeDiff:
@@ -30,7 +30,7 @@ class TreeDiff:
 
     Args:
         repository: The repository.
-        cached_bytes: Size of the raw trees that are cached.
+        cached_bytes: Maximum size in bytes of the cached raw trees.
     """
 
     def __init__(self, repository: GitRepository, cached_bytes: int = CACHED_TREE_BYTES) -> None:
@@ -41,7 +41,7 @@ class TreeDiff:
         self._sizes: dict[str, int] = {"": 0}
 
     def at(self, tree: str, path: bytes) -> str:
-        """The id of what a tree has at a path, "" for nothing; the tree itself at b""."""
+        """The id of the entry at a path of a tree, "" if there is none; the tree's own id for b""."""
         found = tree
         for name in path.split(b"/") if path else ():
             key = found, name
@@ -55,7 +55,7 @@ class TreeDiff:
         return found
 
     def blobs(self, tree: str, paths: Sequence[str]) -> list[str]:
-        """The id of what a tree has at each path, "" for nothing. Trees are parsed if many paths are asked for."""
+        """The id of the entry at each path, "" if there is none. Parses the trees for more than `MAX_LOOKUPS` paths."""
         if len(paths) <= MAX_LOOKUPS:
             return [self.at(tree, os.fsencode(path)) for path in paths]
         entries = [self._cache.entry(tree, path) for path in paths]
@@ -80,14 +80,14 @@ class TreeDiff:
                     yield above + name, TreeEntry(int(mode, 8), raw.hex())
 
     def differing(self, old: str, new: str) -> Iterator[bytes]:
-        """Paths of files that are in one of two trees only, or differ; as `differences`."""
+        """Paths of the files that are in only one of two trees, or differ. Raises as `differences` does."""
         return (path for path, _ in self.differences(old, new))
 
     def differences(self, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
-        """The files that are in one of two trees only, or differ; "" stands for an empty tree.
+        """The files that are in only one of two trees, or differ; "" is an empty tree.
 
-        Each is its path and its id (20 bytes) in the new tree; b"" if the new tree has no such file. Paths longer than
-        `MAX_PATH_BYTES` are left out.
+        Yields each path with its id (20 bytes) in the new tree; b"" if the new tree lacks the file. Paths longer than
+        `MAX_PATH_BYTES` are omitted.
 
         Raises:
             GitError: more than `MAX_ENTRIES` entries differ.
@@ -111,7 +111,7 @@ class TreeDiff:
                     waiting.append((above + name + b"/", _folder(sides[0]), _folder(sides[1])))
 
     def _size(self, tree: str) -> int:
-        """How many entries a tree and those in it have; each distinct tree is read once."""
+        """Number of entries in a tree and its subtrees. Each distinct tree is read once."""
         if len(self._sizes) >= _MAX_FOUND and tree not in self._sizes:
             self._sizes = {"": 0}
         waiting = [tree]

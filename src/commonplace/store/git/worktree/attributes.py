@@ -25,7 +25,7 @@ Assignments = tuple[tuple[str, AttributeValue], ...]
 
 _SYSTEM = Path("/etc/gitattributes")
 _MAX_LINE = 2_048
-"""Characters of a line; Git ignores longer ones."""
+"""Maximum length of a line in characters; Git ignores longer ones."""
 _MACRO = "[attr]"
 _BINARY: Assignments = (("diff", False), ("merge", False), ("text", False))
 _NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
@@ -40,7 +40,7 @@ class AttributeLine:
     """One line of an attributes file: a pattern with its assignments, or the definition of a macro."""
 
     pattern: Pattern | None
-    """None for a macro."""
+    """The pattern; None for the definition of a macro."""
     macro: str
     assignments: Assignments
 
@@ -49,9 +49,9 @@ def attributes_of(repository: GitRepository, index: pygit2.Index, path: str) -> 
     """The specified attributes of a file.
 
     Args:
-        repository: Whose work tree and configuration count.
-        index: Has the attributes files that are not in the work tree.
-        path: Of the file, from the root.
+        repository: The repository, with its work tree and configuration.
+        index: Source of the attributes files that are missing in the work tree.
+        path: Path of the file from the root.
 
     Raises:
         GitError: an attributes file is too large, or cannot be read.
@@ -71,12 +71,12 @@ def attributes_of(repository: GitRepository, index: pygit2.Index, path: str) -> 
 
 
 def parse_attributes(text: str) -> tuple[AttributeLine, ...]:
-    """The lines of an attributes file in their order; invalid ones are left out."""
+    """The lines of an attributes file in order; invalid lines are omitted."""
     return tuple(filter(None, map(_line, text.splitlines())))
 
 
 def _assign(found: dict[str, AttributeValue], assignments: Assignments, macros: Mapping[str, Assignments]) -> None:
-    """Add assignments, the last first, where an attribute has none of a higher precedence."""
+    """Add assignments, the last first, to attributes that have no value of a higher precedence."""
     waiting = list(assignments)
     while waiting:
         name, value = waiting.pop()
@@ -89,7 +89,7 @@ def _assign(found: dict[str, AttributeValue], assignments: Assignments, macros: 
 def _files(
     repository: GitRepository, index: pygit2.Index, path: str
 ) -> Iterator[tuple[int, tuple[AttributeLine, ...]]]:
-    """The attributes files, the highest precedence first: how many parts of the path lie above each, and its lines."""
+    """The attributes files, highest precedence first: number of path parts above the file, and the file's lines."""
     folders = path.split("/")[:-1]
     yield 0, _parsed(read_pattern_file(repository.common / "info" / "attributes", follow=True) or b"")
     for depth in range(len(folders), -1, -1):
@@ -132,7 +132,7 @@ def _line(text: str) -> AttributeLine | None:
     assignments = tuple(filter(None, map(_assignment, rest.split())))
     if name.startswith(_MACRO):
         macro = name.removeprefix(_MACRO)
-        if not macro:  # "[attr] name" is written too
+        if not macro:  # "[attr] name", with a blank, is valid, too
             macro, _, rest = rest.strip().partition(" ")
             assignments = tuple(filter(None, map(_assignment, rest.split())))
         return AttributeLine(None, macro, assignments) if _NAME.fullmatch(macro) else None

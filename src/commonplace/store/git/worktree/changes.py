@@ -1,7 +1,7 @@
-"""Which files differ between work tree, index and last commit: `git status`, without Git's or libgit2's matching.
+"""Finds the files that differ between work tree, index and last commit, like `git status`, but by own matching.
 
-Every regular file of the index is compared by its facts, and by its content only if these differ. Submodules are passed
-over, as are untracked links, and other repositories inside the work tree.
+Every regular file of the index is compared by its metadata, and by its content only if the metadata differs.
+Submodules, untracked links and other repositories inside the work tree are skipped.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _OWN = ".git"
 def changed_files(
     repository: GitRepository, prefix: str = "", wanted: PathFilter = lambda _: True
 ) -> dict[str, FileStatus]:
-    """The files that differ between work tree, index and last commit, with how they do, by path.
+    """The status of the files that differ between work tree, index and last commit, by path.
 
-    Untracked files too, unless they are ignored; files that a sparse checkout leaves out are not.
+    Includes untracked files unless they are ignored. Excludes files that a sparse checkout omits.
 
     Args:
-        repository: With a work tree.
-        prefix: Only files whose path begins so: "" or a folder with a slash at its end.
-        wanted: Only files of which this is true.
+        repository: A repository with a work tree.
+        prefix: Prefix of the files' paths: "" or a folder with a trailing slash.
+        wanted: Returns whether to include a file.
 
     Raises:
         GitError: the repository, its index or an ignore file cannot be read.
@@ -73,7 +73,7 @@ def changed_files(
 
 
 def _staged(repository: GitRepository) -> Iterator[tuple[str, StagedFile]]:
-    """The entries of the index; without facts if only libgit2 can read it."""
+    """The entries of the index; without metadata if only libgit2 can read the index."""
     try:
         yield from parse_index(gitdir_files.read(repository.gitdir, "index")).entries()
     except FileNotFoundError:
@@ -95,7 +95,7 @@ def _read_by_libgit2(repository: GitRepository) -> list[tuple[str, StagedFile]]:
 def _staged_changes(
     repository: GitRepository, staged: Mapping[str, StagedFile], prefix: str, wanted: PathFilter
 ) -> Iterator[tuple[str, FileStatus]]:
-    """How the index differs from the last commit."""
+    """The differences between the index and the last commit."""
     committed = _committed(repository, prefix)
     for path, entry in staged.items():
         before = committed.pop(path, None)
@@ -121,7 +121,7 @@ def _committed(repository: GitRepository, prefix: str) -> dict[str, TreeEntry]:
 
 
 def _work_changes(repository: GitRepository, staged: Mapping[str, StagedFile]) -> Iterator[tuple[str, FileStatus]]:
-    """How the work tree differs from the index, for tracked files."""
+    """The differences of tracked files between the work tree and the index."""
     try:
         written = (repository.gitdir / "index").lstat().st_mtime_ns
     except OSError:
@@ -146,7 +146,8 @@ def _has_changed(repository: GitRepository, path: str, entry: StagedFile, status
     if mode != entry.mode:
         return True
     facts = status.st_mtime_ns, status.st_size & _MASK, status.st_ino & _MASK
-    if facts == entry.facts and status.st_mtime_ns < written:  # as old as the index: it may have changed since
+    # A file that is not older than the index may have changed after the index was written, so its content is compared.
+    if facts == entry.facts and status.st_mtime_ns < written:
         return False
     file = repository.root / path
     try:
@@ -162,7 +163,7 @@ def _has_changed(repository: GitRepository, path: str, entry: StagedFile, status
 
 
 def _mode_of(repository: GitRepository, status: os.stat_result, staged: int) -> int:
-    """The mode that Git gives a file, 0 for what is neither a regular file nor a link."""
+    """The mode that Git records for a file; 0 for an entry that is neither a regular file nor a link."""
     if stat.S_ISLNK(status.st_mode):
         return MODE_LINK
     if not stat.S_ISREG(status.st_mode):
@@ -190,7 +191,7 @@ def _untracked(repository: GitRepository, tracked: AbstractSet[str], prefix: str
 
 
 def _entries(repository: GitRepository, folder: str) -> list[tuple[str, bool]]:
-    """Names of the files and folders in a folder, each with whether it is a folder; none in another repository."""
+    """Names of the entries of a folder, each with whether it is a folder; empty for another repository."""
     try:
         with os.scandir(repository.root / folder) as entries:
             found = [

@@ -1,4 +1,4 @@
-"""Which bytes Git stores for a file: line ends and `$Id$` as its attributes and settings say, as `git add` does."""
+"""Converts a file's bytes to those that `git add` stores: line ends and `$Id$` by attributes and settings."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ID = re.compile(rb"\$Id:[^$\n]*\$")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _UNPRINTABLE = bytes(byte for byte in (*range(32), 127) if byte not in b"\b\t\n\r\x1b\x0c")
 _MOST_UNPRINTABLE = 128
-"""Text has at least so many printable characters for each other one; Git's rule."""
+"""Minimum number of printable characters of a text for each unprintable one; Git's rule."""
 
 
 def stored_form(repository: GitRepository, path: str, content: bytes) -> bytes:
     """The bytes of the blob for a file's bytes.
 
     Args:
-        repository: Whose attributes and settings hold.
-        path: As the repository names it.
-        content: As it lies in the work tree.
+        repository: The repository, with its attributes and settings.
+        path: Path of the file in the repository.
+        content: Bytes of the file in the work tree.
 
     Raises:
-        GitError: the file's attributes name a program to run or an encoding; neither is done here.
+        GitError: the file's attributes name a filter program or an encoding, which are not supported.
     """
     with repository.rules() as handle:
         attributes = attributes_of(repository, _index(handle), path)
@@ -40,7 +40,7 @@ def stored_form(repository: GitRepository, path: str, content: bytes) -> bytes:
 
 
 def is_ignored(repository: GitRepository, path: str) -> bool:
-    """Whether Git is told to leave this file alone (unless it tracks it already)."""
+    """Whether Git's ignore files exclude this file. Whether Git tracks it is not considered."""
     return GitIgnoreRules(repository).ignores(path)
 
 
@@ -50,7 +50,7 @@ def _with_line_feeds(
     attributes: Mapping[str, AttributeValue],
     file: tuple[str, bytes],
 ) -> bytes:
-    """The content with LF for CRLF where Git converts; gitattributes(5), `text` and `eol`."""
+    """The content with LF for CRLF if Git converts it; see `text` and `eol` in gitattributes(5)."""
     path, content = file
     text = attributes.get("text", attributes.get("crlf"))
     if isinstance(text, str) and text not in {"auto", "input"}:
@@ -67,7 +67,7 @@ def _with_line_feeds(
 
 
 def _is_binary(content: bytes) -> bool:
-    """Git's guess (convert.c): a lone CR, a NUL, or many unprintable characters."""
+    """Whether Git takes the content for binary (convert.c): a lone CR, a NUL, or many unprintable characters."""
     if b"\0" in content or _LONE_RETURN.search(content):
         return True
     unprintable = len(content) - len(content.translate(None, _UNPRINTABLE)) - content.endswith(b"\x1a")
@@ -77,7 +77,7 @@ def _is_binary(content: bytes) -> bool:
 
 
 def _has_returns(handle: pygit2.Repository, path: str) -> bool:
-    """Whether the index has the file with CRLF, which is kept then."""
+    """Whether the staged version of the file contains CRLF; Git preserves CRLF then."""
     index = _index(handle)
     try:
         index.read(force=False)
@@ -101,7 +101,7 @@ def _refuse_programs(repository: GitRepository, attributes: Mapping[str, Attribu
 
 
 def _index(handle: pygit2.Repository) -> pygit2.Index:
-    """The index, which must be readable: it has the attributes files that the work tree lacks."""
+    """The index. It must be readable, because it contains the attributes files that the work tree lacks."""
     try:
         return handle.index
     except (pygit2.GitError, OSError) as error:

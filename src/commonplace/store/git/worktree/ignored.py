@@ -1,4 +1,4 @@
-"""Which files Git is told to ignore: gitignore(5), matched in linear time."""
+"""Git's ignore files, gitignore(5), matched in linear time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CACHED_FILES = 256
 
 
 class GitIgnoreRules:
-    """The ignore rules of one work tree as they are now; for one call, as files are read once."""
+    """The current ignore rules of one work tree. Each file is read only once, so an object serves one call."""
 
     def __init__(self, repository: GitRepository) -> None:
         self._repository = repository
@@ -26,7 +26,7 @@ class GitIgnoreRules:
         self._shared = [(0, patterns) for file in (exclude, configured) if (patterns := _read(file, follow=True))]
 
     def ignores(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether a path, or a folder that it lies in, is ignored.
+        """Whether a path, or a folder above it, is ignored.
 
         Raises:
             GitError: an ignore file is too large, or cannot be read.
@@ -38,7 +38,7 @@ class GitIgnoreRules:
         )
 
     def ignores_entry(self, parts: Sequence[str], *, is_folder: bool) -> bool:
-        """Whether an entry of a folder that is not ignored itself is ignored; the path is given by its parts."""
+        """Whether an entry of a folder is ignored, by the parts of its path. The folder itself must not be ignored."""
         return bool(verdict([*self._files(parts[:-1]), *self._shared], parts, is_folder=is_folder))
 
     def _files(self, folder: Sequence[str]) -> Iterator[tuple[int, tuple[Pattern, ...]]]:

@@ -1,4 +1,4 @@
-"""Reading files of patterns: `.gitignore`, `.gitattributes` and those that the configuration names."""
+"""Reads files of patterns: `.gitignore`, `.gitattributes` and those that the configuration names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commonplace.store.git.layout.configuration import named_path
 from commonplace.store.git.repository import GitRepository
 
 MAX_BYTES = 1_000_000
-"""Largest pattern file that is read."""
+"""Maximum size of a pattern file in bytes."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
 
@@ -19,11 +19,11 @@ def read_pattern_file(file: Path, *, follow: bool) -> bytes | None:
     """The bytes of a pattern file; None if it does not exist or is not a regular file.
 
     Args:
-        file: Its path.
+        file: Path of the file.
         follow: Whether a symbolic link is followed. Git follows none in the work tree.
 
     Raises:
-        GitError: it is larger than `MAX_BYTES`, or cannot be read.
+        GitError: the file is larger than `MAX_BYTES`, or cannot be read.
     """
     try:
         if not stat.S_ISREG(file.stat(follow_symlinks=follow).st_mode):  # opening a device may have effects
@@ -43,7 +43,7 @@ def read_pattern_file(file: Path, *, follow: bool) -> bytes | None:
 
 
 def configured_file(repository: GitRepository, setting: str, default: str) -> Path:
-    """The file that a setting names, else the one of this name in the user's configuration folder for Git."""
+    """The file that a setting names; if not set, the default file in the user's configuration folder for Git."""
     if named := repository.setting(setting):
         return named_path(named, repository.root)
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - raises nothing

@@ -1,1 +1,1 @@
-"""A search of a base: the queries, their expansion, and hits made of stored fields."""
+"""Search of a base: the queries, their expansion, and hits made of stored fields."""

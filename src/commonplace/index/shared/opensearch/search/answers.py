@@ -33,7 +33,7 @@ from commonplace.index.shared.opensearch.search.vocabulary import Vocabulary
 
 _NO_SECTION = HitSection((), "", "")
 NEAREST = 100
-"""Minimum number of the most similar pages of a search by meaning."""
+"""Minimum number of pages that a search by meaning fetches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class BaseSearch:
 
     Args:
         index: The base's index or alias.
-        vocabulary: Its terms.
+        vocabulary: The terms of the index.
         analyze: The full text's tokenizer.
-        labels: Returns label and page of a page's links that have the label first.
+        labels: Returns label and page of those links of a page that are written with the label first.
         meaning: The query as a vector, and the vectors of the base; None for a search by words.
     """
 
@@ -71,12 +71,12 @@ class BaseSearch:
         self._analyze = analyze
         self._meaning = meaning
         self._texts: dict[tuple[str, int], str] = {}
-        """What is shown of the sections that were fetched with their scores."""
+        """Shown texts of the sections that were fetched together with their scores."""
         self.partial = False
         """Whether a part of the index could not be searched."""
 
     def answer(self, query: SearchQuery) -> Steps[SearchResult]:
-        """A page of hits. The text is not blank."""
+        """A page of hits. The query's text must not be blank."""
         question = parse_query(query.text, self._analyze, prefix=query.prefix, demand=query.demand)
         if question.empty:
             return SearchResult(hits=(), total=0, notice=NO_WORDS)
@@ -115,7 +115,7 @@ class BaseSearch:
         return _Ranked(ranked.pages, ranked.total, seen)
 
     def _best(self, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
-        """The best pages by words, the first of them reranked by their best section."""
+        """The best pages by words; the first ones are reranked by their best section."""
         last = max(query.offset, 0) + max(query.limit, 0)
         ranked = yield from self._pages(expanded, query, by_score(descending=True), 0, max(last, MAX_RERANKED))
         seen = yield from self._sections(expanded, ranked.pages[:MAX_RERANKED], max(query.sections, 1), shown=True)
@@ -146,7 +146,7 @@ class BaseSearch:
         return (yield from self._meant(fused, ranked.total, seen, expanded, query))
 
     def _by_meaning(self, meaning: Meaning, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
-        """The most similar pages, without those that are far from the query and contain none of its words."""
+        """The most similar pages, except distant ones that contain no word of the query."""
         count = max(NEAREST, query.offset + query.limit)
         titles = page_search(
             self._index, page_query(expanded, query.filter), by_score(descending=True), 0, MAX_RERANKED
@@ -185,7 +185,7 @@ class BaseSearch:
         return replace(page, sections={key: found for key, found in sections.items() if found})
 
     def _cut(self, ranked: _Ranked, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
-        """The requested page of ranked pages, with the sections that are not known yet."""
+        """The requested page of ranked pages; fetches the sections that are not known yet."""
         offset = max(query.offset, 0)
         chosen = ranked.pages[offset : offset + max(query.limit, 0)]
         unseen = [page for page in chosen if page.key not in ranked.sections] if query.sections else []
@@ -199,7 +199,7 @@ class BaseSearch:
         return self._found(answer)
 
     def _chosen(self, keys: Sequence[str]) -> Search:
-        """The records of these pages."""
+        """The search for the records of these pages."""
         return page_search(self._index, chosen_query(keys, []), [], 0, len(keys))
 
     def _found(self, answer: Answer) -> ClusterPages:
@@ -223,7 +223,7 @@ class BaseSearch:
 
     def _check(self, answer: Mapping[str, Any]) -> None:
         shards = answer["_shards"]
-        # A shard of which no copy lives counts as neither successful nor failed.
+        # A shard without a running copy counts as neither successful nor failed.
         if shards["successful"] < shards["total"] or answer["timed_out"]:
             self.partial = True
 
@@ -258,7 +258,7 @@ class BaseSearch:
         )
 
     def _shown(self, sections: Sequence[tuple[str, int]]) -> Steps[dict[tuple[str, int], HitSection]]:
-        """What hits show of sections. One that has gone meanwhile is omitted."""
+        """The shown parts of sections; a section that was deleted meanwhile is omitted."""
         lacking = [section for section in sections if section not in self._texts]
         if lacking:
             asked = [(f"{key}-{ordinal}", key) for key, ordinal in lacking]
@@ -270,7 +270,7 @@ class BaseSearch:
 
 
 def _reranked(pages: Sequence[ClusterPage], seen: Mapping[str, Sequence[tuple[int, float]]]) -> Sequence[ClusterPage]:
-    """The pages with the first of them reranked by their best section."""
+    """The pages, with the first ones reranked by their best section."""
     window = [
         replace(page, score=page.score + SECTION_WEIGHT * seen[page.key][0][1]) if page.key in seen else page
         for page in pages[:MAX_RERANKED]
@@ -279,12 +279,12 @@ def _reranked(pages: Sequence[ClusterPage], seen: Mapping[str, Sequence[tuple[in
 
 
 def is_asked(page: ClusterPage, title: str) -> bool:
-    """Whether the title or an alias of a page is the query."""
+    """Whether the title or an alias of a page equals the query."""
     return bool(title) and is_title(title, (page.record.title, *page.record.aliases))
 
 
 def titled_first(pages: Sequence[ClusterPage], title: str) -> list[ClusterPage]:
-    """Pages best first, before them those whose title or alias is the query, with scores no other one exceeds."""
+    """The pages, best first, after those whose title or alias equals the query; these get the highest score."""
     best = max((page.score for page in pages), default=0.0)
     titled = {page.key: replace(page, score=best, titled=True) for page in pages if is_asked(page, title)}
     return [*titled.values(), *(page for page in pages if page.key not in titled)]

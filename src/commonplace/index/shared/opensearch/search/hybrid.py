@@ -1,7 +1,7 @@
-"""Search by meaning in a cluster: comparing a query's vector with those of pages, and fusion with the words.
+"""Search by meaning in a cluster: compares a query's vector with those of pages, and fuses the result with the words.
 
-What is fused, and how, is what the embedded index does (`index.fulltext.hybrid_ranking`). The similarity of a page is
-that of its most similar chunk.
+The fusion is the same as in the embedded index (`index.fulltext.hybrid_ranking`). The similarity of a page is that of
+its most similar chunk.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from commonplace.index.shared.opensearch.search.query_dsl import filter_clauses,
 from commonplace.index.shared.opensearch.search.requests import Search
 
 MAX_COMPARED = 20_000
-"""Chunks up to which all are compared. Of more, the graph chooses: it visits some hundred, and may miss a page."""
+"""Maximum number of chunks for an exact comparison. Beyond it, the graph is used, which may miss a page."""
 CHUNKS_EACH = 6
-"""Chunks that the graph is asked for, for each page: similar pages have several similar chunks."""
+"""Number of chunks requested from the graph for each page, because a similar page has several similar chunks."""
 MAX_NEIGHBOURS = 10_000
-"""Chunks that the graph can be asked for."""
+"""Maximum number of chunks requested from the graph."""
 SAMPLED, SAMPLED_EACH = 128, 8
-"""Pages whose similarity says what an ordinary one is, and chunks of each."""
+"""Number of pages in the sample that determines an ordinary similarity, and of chunks of each page."""
 _HEX = 8
-"""Digits of a page's key that choose the sample."""
+"""Number of digits of a page's key that determine whether it is in the sample."""
 
 Clause = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class VectorField:
-    """The vectors of a base that one model made."""
+    """The vectors of a base by one model."""
 
     index: str
     name: str
-    """The field."""
+    """Name of the field."""
     pages: int
     """Number of pages with chunks."""
     chunks: int
@@ -52,18 +52,18 @@ class NearPages:
     """The most similar pages."""
 
     pages: Mapping[str, NearDocument]
-    """By key, most similar first."""
+    """Most similar chunks of pages by key, most similar page first."""
     ordinary: Background
     """The similarity of an ordinary page."""
     understood: float
     """The share of the query that the model has tokens for."""
 
     def is_far(self, key: str) -> bool:
-        """Whether a page answers only if it has a word of the query."""
+        """Whether a page is too dissimilar to match without a word of the query."""
         return self.pages[key].similarity < FLOOR
 
     def beyond(self, by_words: Sequence[ClusterPage]) -> list[str]:
-        """Those that take part in the fusion though they are not among the best by words."""
+        """Keys of the pages to fuse that are not among the best by words."""
         known = {page.key for page in by_words[:MAX_FUSED]}
         least = max(FLOOR, self.ordinary.threshold)
         best = list(self.pages.items())[:MAX_FUSED]
@@ -83,16 +83,16 @@ class FusedPages:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A query as a vector, and the vectors that it is compared with."""
+    """A query as a vector, and the vectors of the base to compare it with."""
 
     question: QuestionVector
     vectors: VectorField
 
     def searches(self, filter_: Filter, count: int) -> list[Search]:
-        """The searches for the most similar pages and for ordinary ones; `nearest` takes their answers."""
+        """The searches for the most similar pages and for a sample of pages; `nearest` evaluates the answers."""
         ordinary: list[Clause] = [{"range": {"number": {"lt": SAMPLED_EACH}}}]
         if self.vectors.pages > SAMPLED:
-            # Keys are digests: those below a bound are a sample of all pages, and always the same one.
+            # Keys are digests, so the pages with keys below a bound are a random sample, and always the same.
             bound = SAMPLED * 16**_HEX // self.vectors.pages
             ordinary.append({"range": {"page": {"lt": f"{bound:0{_HEX}x}"}}})
         clauses = list(filter_clauses(filter_))
@@ -111,7 +111,7 @@ class Meaning:
         return self._compared([], count, collapse=False)
 
     def nearest(self, answers: Sequence[Answer]) -> NearPages:
-        """What the answers to `searches` say."""
+        """The most similar pages, from the answers to `searches`."""
         best, ordinary = answers
         sample = [one.similarity for one in self.similarities(ordinary).values()]
         found = self.similarities(best, by_graph=self._uses_graph)
@@ -127,7 +127,7 @@ class Meaning:
         }
 
     def near_chunks(self, answer: Answer) -> list[tuple[NearDocument, int, int]]:
-        """The chunks of an answer to `chunks`, most similar first, each with its number in its page and their count."""
+        """The chunks in an answer to `chunks`, most similar first, each with its number and the page's chunk count."""
         return [
             (
                 NearDocument(
@@ -146,7 +146,7 @@ class Meaning:
         return self.vectors.chunks > MAX_COMPARED
 
     def _compared(self, clauses: Sequence[Clause], count: int, *, collapse: bool = True) -> Search:
-        """All chunks that match are compared."""
+        """The search that compares all chunks that match the clauses."""
         script = {
             "lang": "knn",
             "source": "knn_score",
@@ -179,7 +179,7 @@ class Meaning:
 
 
 def _cosine(hit: Mapping[str, Any], *, by_graph: bool) -> float:
-    """The cosine of a hit: a comparison adds 1 to it, and the graph halves the sum, so that no score is negative."""
+    """The cosine of a hit. The score of a comparison is the cosine plus 1, and that of the graph is half of this."""
     score = float(hit["_score"])
     return 2 * score - 1 if by_graph else score - 1
 
@@ -196,7 +196,7 @@ def fuse_pages(
     Args:
         query: The query.
         by_words: Pages by words, best first.
-        further: The pages that `NearPages.beyond` names and that exist.
+        further: The existing pages among those of `NearPages.beyond`.
         nearest: The most similar pages.
         known: The similarities of the best pages by words.
     """
@@ -215,13 +215,13 @@ def fuse_pages(
 def pages_by_meaning(
     nearest: NearPages, records: Mapping[str, ClusterPage], left_out: AbstractSet[str], titled: Sequence[ClusterPage]
 ) -> FusedPages:
-    """The most similar pages that exist, and those whose title is the query.
+    """The most similar existing pages, followed by further pages whose title equals the query.
 
     Args:
         nearest: The most similar pages.
         records: Pages that exist.
-        left_out: Pages that do not answer.
-        titled: Pages whose title or alias is the query.
+        left_out: Pages to exclude.
+        titled: Pages whose title or alias equals the query.
     """
     near = [
         replace(records[key], score=one.similarity)

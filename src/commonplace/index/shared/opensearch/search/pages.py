@@ -1,4 +1,4 @@
-"""The two searches of a query by words, for pages and for sections, and what their answers say."""
+"""The two searches of a query by words, for pages and for sections, and the parsing of their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClusterPage:
     first: int
     """Ordinal of the first section."""
     titled: bool = False
-    """Whether the query is its title or one of its aliases."""
+    """Whether the query equals the page's title or one of its aliases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class FoundSections:
     best: dict[str, list[tuple[int, float]]]
     """Ordinals and scores, by page."""
     texts: Mapping[tuple[str, int], str]
-    """What is shown of them, if that was asked for."""
+    """Shown parts of the sections, by page and ordinal, if requested."""
 
 
 def page_search(index: str, query: Mapping[str, Any], sort: list[dict[str, str]], offset: int, limit: int) -> Search:
-    """The search for pages, with what is shown of each. Without a sort, best first."""
+    """The search for pages, with the shown part of each. Without a sort, the best pages come first."""
     body: dict[str, Any] = {
         "query": query,
         "from": min(offset, MAX_WINDOW),
@@ -83,7 +83,7 @@ def section_search(
         expanded: The query.
         pages: The pages.
         count: Number of sections of each page.
-        shown: Whether to fetch what is shown of them, which spares another request.
+        shown: Whether to fetch the shown parts, too, which saves another request.
     """
     keys = [page.key for page in pages]
     body: dict[str, Any] = {

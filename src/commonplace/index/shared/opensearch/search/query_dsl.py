@@ -1,4 +1,4 @@
-"""Queries in the engine's own language: what `index.fulltext.query_builder` says to Tantivy, with the same weights."""
+"""Builds queries in the language of the engine, with the weights of `index.fulltext.query_builder`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTe
 from commonplace.index.shared.opensearch.layout import page_key, token
 
 MAX_CLAUSES = 900
-"""Terms of one query; the engine refuses more than 1,024. Of a longer query fewer forms of each word are searched."""
+"""Maximum number of terms in a query; the engine rejects more than 1,024. Longer queries use fewer forms per word."""
 MAX_TERMS = 60_000
-"""Terms of one list; the engine refuses more than 65,536."""
+"""Maximum number of terms in a list; the engine rejects more than 65,536."""
 SECTION_PREFIX = "section_"
 
 Query = dict[str, Any]
@@ -55,20 +55,20 @@ def page_query(expanded: ExpandedQuery, filter_: Filter) -> Query:
 
 
 def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
-    """The query for sections of these pages that contain a word of the query, or all words of a phrase."""
+    """The query for sections of these pages that contain any word of the query, or all words of a phrase."""
     parts = list(_parts(expanded, {ft.BODY: EXACT_OR_STEM}, SECTION_PREFIX))
     parts += map(_all_of, (*expanded.phrases, *map(PhraseTerms, expanded.parted)))
     return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(parts)]}}
 
 
 def chosen_query(keys: Sequence[str], queries: Sequence[Query]) -> Query:
-    """The query for these pages, as far as they match the queries."""
+    """The query for those of these pages that match the queries."""
     chosen: Query = {"terms": {"page": list(keys)}} if keys else {"match_none": {}}
     return {"bool": {"filter": [{"exists": {"field": "path"}}, chosen, *queries]}}
 
 
 def filter_clauses(filter_: Filter) -> Iterator[Query]:
-    """What a page must match."""
+    """The conditions of a filter for a page."""
     groups = wanted_terms(filter_)
     folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
     if folder:
@@ -91,7 +91,7 @@ def filter_clauses(filter_: Filter) -> Iterator[Query]:
 
 
 def left_out(filter_: Filter) -> list[Query]:
-    """What a page must match that is none of those that a filter leaves out."""
+    """The condition that excludes the pages in `Filter.without`; empty if there are none."""
     return [{"bool": {"must_not": list(_among(filter_.without))}}] if filter_.without else []
 
 
@@ -116,7 +116,7 @@ def _parts(expanded: ExpandedQuery, fields: Mapping[str, FieldWeight], before: s
 
 
 def _forms(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tuple[str, str, float]]:
-    """Field, form and weight: best first."""
+    """Field, form and weight of each form to search, highest weight first."""
     if word.accented and name == ft.BODY:
         yield ft.ACCENTED, word.accented, 1.0
     for form, weight in sorted(field.forms(word), key=lambda one: -one[1]):
@@ -124,7 +124,7 @@ def _forms(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tuple[
 
 
 def _form_limit(expanded: ExpandedQuery, fields: int) -> int:
-    """How many forms of each word a query has room for."""
+    """Maximum number of forms of each word, so that the query has at most `MAX_CLAUSES` terms."""
     fixed = len(expanded.grams) + 4 * (len(expanded.compounds) + len(expanded.parted)) + len(expanded.optional_phrases)
     return max(1, (MAX_CLAUSES - fixed) // max(len(expanded.words) * fields, 1))
 
@@ -142,7 +142,7 @@ def _matching(expression: Expression[TermForms]) -> Query:
 
 
 def _phrase(phrase: PhraseTerms) -> Query:
-    """The words of a phrase as a run, and its grams as a run."""
+    """A query for the adjacent words of a phrase, and its adjacent grams."""
     parts: list[Query] = []
     if phrase.words:
         parts.append(_run(ft.BODY, phrase.words))
@@ -160,7 +160,7 @@ def _all_of(phrase: PhraseTerms) -> Query:
 def _run(field: str, words: Sequence[str]) -> Query:
     if len(words) == 1:
         return _gram(field, words[0]) if field == ft.GRAMS else _term(field, words[0])
-    # The engine splits the text at blanks, which no token contains.
+    # The engine splits the text at blanks; tokens contain no blanks.
     return {"match_phrase": {field: {"query": " ".join(map(token, words))}}}
 
 
@@ -170,7 +170,7 @@ def _term(field: str, text: str, weight: float = 1.0) -> Query:
 
 
 def _gram(field: str, gram: str) -> Query:
-    """A gram, or every one that begins with it."""
+    """A query for a gram, or for every gram with this prefix."""
     return _term(field, gram) if is_whole(gram) else {"prefix": {field: {"value": token(gram)}}}
 
 
@@ -192,7 +192,7 @@ def _range(name: str, least: int | None, most: int | None) -> Query:
 
 
 def _among(addresses: Iterable[Any]) -> Iterator[Query]:
-    """Lists of pages, each as long as the engine takes it."""
+    """Queries for these pages, split into lists of at most `MAX_TERMS`."""
     keys = [page_key(address.path) for address in addresses]
     for start in range(0, len(keys), MAX_TERMS):
         yield {"terms": {"page": keys[start : start + MAX_TERMS]}}

@@ -1,8 +1,8 @@
-"""Requests of several searches that are sent together.
+"""Sends the requests of several searches together.
 
-A search is a generator: it yields the requests of its next step, gets their answers, and returns its result. The steps
-of all searches that run side by side share their round trips: one `_msearch`, one `_mtermvectors` and one `_mget` for
-each step, however many bases there are.
+A search is a generator: it yields the requests of its next step, receives their answers, and returns its result. The
+concurrent searches share round trips: each step costs one `_msearch`, one `_mtermvectors` and one `_mget`, regardless
+of the number of bases.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """The statistics of the terms of an artificial document, on the shard that a routing chooses."""
+    """A request for the statistics of the terms of an artificial document, on the shard of a routing value."""
 
     index: str
     body: Mapping[str, Any]
@@ -36,7 +36,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored field of documents, by id and routing. The answer has them under `docs`, in order."""
+    """A request for a stored field of documents, by id and routing. The answer has the values in `docs`, in order."""
 
     index: str
     documents: Sequence[tuple[str, str]]
@@ -51,7 +51,7 @@ def run(connection: Connection, searches: Sequence[Steps[Result]]) -> list[Resul
     """The results of several searches, in order.
 
     Raises:
-        NotFoundError, UnavailableError: as `Connection.ask`; the other searches are given up then.
+        NotFoundError, UnavailableError: a request failed, as for `Connection.ask`; the other searches are abandoned.
     """
     results: dict[int, Result] = {}
     answers: dict[int, Sequence[Answer]] = {}
@@ -111,10 +111,10 @@ def _stored(connection: Connection, groups: Sequence[Stored]) -> list[Answer]:
 
 
 def _complete(answer: Answer) -> Answer:
-    """One of several answers, which each can fail for itself.
+    """The answer itself, after a check. Each answer of a combined request can fail separately.
 
     Raises:
-        NotFoundError, UnavailableError: it failed.
+        NotFoundError, UnavailableError: the answer is a failure.
     """
     if "error" in answer:
         raise failure_in(answer)

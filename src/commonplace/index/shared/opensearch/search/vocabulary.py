@@ -1,9 +1,9 @@
-"""The terms of a base in the cluster: what the expansion of a query asks of the index.
+"""The terms of a base in the cluster, for the expansion of queries.
 
-The cluster lists terms neither by prefix nor with their frequencies in one call. Terms by prefix come from an
-aggregation that counts no document and so reads only the dictionary; frequencies from the statistics of an artificial
-document. Both are asked for all words of a query at once: the expansion is run on what is known, notes what it lacks,
-and is run again.
+The cluster has no call that lists terms by prefix with their frequencies. Terms by prefix are read by an aggregation
+that matches no document, and therefore reads only the dictionary; frequencies are read from the statistics of an
+artificial document. Both are requested for all words of a query at once: the expansion runs on the cached terms and
+records the missing ones, which are fetched before it runs again.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from commonplace.index.shared.opensearch.layout import MAX_TOKEN_CHARS, token
 from commonplace.index.shared.opensearch.search.requests import Search, Statistics, Steps
 
 MAX_ROUNDS = 6
-"""Rounds of questions for one query. Three are usual: words, prefixes, corrections."""
+"""Maximum number of rounds of requests for one query. Three are usual: words, prefixes, corrections."""
 MAX_LISTED = 10_000
-"""Terms of one prefix that are listed, in alphabetical order; of more, the rest is not completed or corrected to."""
+"""Maximum number of terms listed for one prefix, in alphabetical order; further terms are ignored by the expansion."""
 CACHED_SECONDS = 30.0
-"""How long what was learnt is kept once the index has changed. What was absent is asked again at once."""
+"""Retention of cached terms in seconds after the index has changed. Absence of a term is not cached then."""
 MAX_CACHED, MAX_EXPANSIONS = 20_000, 2_000
-"""How many frequencies, how many terms by prefix, and how many expanded queries are kept."""
+"""Maximum number of cached frequencies and of cached prefixes, and maximum number of cached expansions."""
 _ROUTING = "statistics"
-"""Frequencies are those of one shard, always the same."""
+"""Routing value for frequencies, which are always read from the same shard."""
 _SPECIAL = re.compile(r"[^\w]")
 _NONE_RECENT = RecentDocuments({}, ())
 
 
 @dataclass(slots=True)
 class _Known:
-    """What was learnt of an index."""
+    """Cached term statistics of one index."""
 
     documents: int = 0
     since: float = field(default_factory=time.monotonic)
     may_change: bool = True
-    """Whether the index may have changed since."""
+    """Whether the index may have changed since the cache was created."""
     frequencies: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
     prefixes: dict[tuple[str, str], list[str]] = field(default_factory=dict[tuple[str, str], list[str]])
     expansions: dict[ParsedQuery, ExpandedQuery] = field(default_factory=dict[ParsedQuery, ExpandedQuery])
 
     @property
     def is_over(self) -> bool:
-        """Whether it is too old, or too much."""
+        """Whether the cache is too old or too large."""
         if max(len(self.frequencies), len(self.prefixes)) > MAX_CACHED:
             return True
         return self.may_change and time.monotonic() - self.since > CACHED_SECONDS
 
     def present(self, since: float) -> _Known:
-        """What of it existed, for a changed index: more documents make none of it disappear."""
+        """A cache for the changed index with the terms that exist, because these normally still exist."""
         return _Known(
             self.documents,
             since,
@@ -82,13 +82,13 @@ class Vocabulary:
         self._position: BranchPosition | None = None
 
     def note(self, position: BranchPosition) -> None:
-        """Note up to where the index contains the branch. What was learnt stays valid until that changes."""
+        """Record the branch position of the index. Cached terms are valid until the position changes."""
         with self._lock:
             if position == self._position:
                 return
             known = self._known
             self._known = known.present(known.since if known.may_change else time.monotonic())
-            # What is learnt from now on is of this position or a later one, at which it is noted again.
+            # Terms that are cached from now on are of this position, or of a later one that will be recorded.
             self._known.may_change = bool(self._known.frequencies)
             self._position = position
 
@@ -166,9 +166,9 @@ class Vocabulary:
 
 
 class _KnownTerms:
-    """`TermSource` of what is known so far, which notes what it was asked and does not know.
+    """`TermSource` on the cached terms; records the requested terms that are missing.
 
-    Until it is known, a word counts as one that a document has: an unknown one would be corrected, at greater cost.
+    A missing word counts as existing until its frequency is fetched, because corrections of unknown words cost more.
     """
 
     def __init__(self, known: _Known) -> None:
@@ -176,11 +176,11 @@ class _KnownTerms:
         self.lacking_frequencies: set[tuple[str, str]] = set()
         self.lacking_prefixes: set[tuple[str, str]] = set()
         self.counted_prefixes: set[tuple[str, str]] = set()
-        """Those of the prefixes whose terms are wanted by frequency."""
+        """The missing prefixes whose terms are requested with frequencies."""
 
     @property
     def lacking(self) -> bool:
-        """Whether something was asked that is not known."""
+        """Whether any requested term is missing."""
         return bool(self.lacking_frequencies or self.lacking_prefixes)
 
     @property
@@ -197,9 +197,9 @@ class _KnownTerms:
         return found
 
     def terms_with_prefix(self, field_name: str, prefix: str, *, limit: int | None = None) -> list[tuple[str, int]]:
-        """Terms with a prefix and their numbers of pages, most frequent first; without a limit, by name and uncounted.
+        """Terms with a prefix and their numbers of pages, most frequent first.
 
-        The numbers of those that are not limited are 0: the expansion compares their spelling only.
+        Without a limit, the terms are in alphabetical order with the number 0: the expansion uses only their spelling.
         """
         words = self._known.prefixes.get((field_name, prefix))
         if words is None:
@@ -214,9 +214,9 @@ class _KnownTerms:
 
 
 def _beginning_with(prefix: str) -> str:
-    """A pattern of the engine for the terms with a prefix.
+    """A regular expression of the engine for the terms with a prefix.
 
-    Not as `prefix.*`, on which version 2.19 fails (500) if the prefix sorts behind every term of a shard.
+    `prefix.*` is not used: version 2.19 fails on it (500) if the prefix sorts after every term of a shard.
     """
     literal = _SPECIAL.sub(lambda found: f"\\{found[0]}", prefix)
     return f"{literal}.{{0,}}"

@@ -1,1 +1,1 @@
-"""The vectors of bases in a cluster: chunks of pages, the vectors that workers add, and the claims of workers."""
+"""The vectors of bases in a cluster: chunks of pages, vectors by workers, and claims of workers."""

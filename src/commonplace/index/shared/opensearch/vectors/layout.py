@@ -1,8 +1,9 @@
 """Names, settings and mapping of the indexes of chunks.
 
-A base whose vectors are in the cluster has one such index beside its generations. It outlives them: vectors cost far
-more than everything else. It has a document for each chunk, with its text, what filters need of the page, and a vector
-for each model that workers have used; one for each page, which says which chunks it has; and one for each claim.
+A base whose vectors are in the cluster has one such index in addition to its generations. The index outlives the
+generations, because vectors are far more expensive than all other data. It has a document for each chunk (its text, the
+page's fields for filters, and a vector for each model), one for each page (the list of its chunks), and one for each
+claim.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ SUFFIX = ".vectors"
 VECTOR_PREFIX = "vector_"
 NUMBERS = ("day", "created_day", "updated_day", "created_at", "updated_at")
 PART_DIGITS = 2
-"""Digits of a page's key that are its range."""
+"""Number of digits of a page's key that name its range."""
 
 _VALUE = {"type": "keyword"}
 _STORED = {"type": "keyword", "index": False, "doc_values": False}
 
 CHUNK_PROPERTIES: dict[str, Any] = {
-    # Chunks.
+    # Fields of chunks.
     **{name: PROPERTIES[name] for name in ("page", "path", "filter_terms", *NUMBERS)},
     "part": _VALUE,
     "ordinal": {"type": "integer"},
@@ -34,12 +35,12 @@ CHUNK_PROPERTIES: dict[str, Any] = {
     "of": {"type": "integer", "index": False},
     "text": _STORED,
     "void": _VALUE,
-    # Pages.
+    # Fields of pages.
     "revision": _STORED,
     "state": _STORED,
     "keys": _STORED,
     "chunks": {"type": "integer"},
-    # Claims.
+    # Fields of claims.
     "owner": _STORED,
     "beat": {"type": "long", "index": False},
 }
@@ -56,7 +57,7 @@ def vector_field(model: str) -> str:
 
 
 def chunk_creation(base: SharedBase) -> dict[str, Any]:
-    """What creates an index of chunks."""
+    """Body of the request that creates an index of chunks."""
     meta = {"product": "commonplace", "chunks": SCHEMA, "source": base.source, "base": base.name}
     return {
         "settings": {
@@ -79,13 +80,13 @@ def chunk_creation(base: SharedBase) -> dict[str, Any]:
 
 
 def vector_mapping(dimension: int) -> dict[str, Any]:
-    """The mapping of vectors. The engine must be named: the default one needs native libraries, or ends the node."""
+    """The mapping of vectors. It names the engine, because the default needs native libraries, or crashes the node."""
     method = {"name": "hnsw", "engine": "lucene", "space_type": "cosinesimil"}
     return {"type": "knn_vector", "dimension": dimension, "data_type": "byte", "method": method}
 
 
 def base_of(mappings: dict[str, Any]) -> SharedBase | None:
-    """The base of an index of chunks; None if it is none of ours."""
+    """The base of an index of chunks; None if the index does not belong to this program."""
     meta = mappings.get("_meta", {})
     if meta.get("product") != "commonplace" or meta.get("chunks") != SCHEMA:
         return None
@@ -93,10 +94,10 @@ def base_of(mappings: dict[str, Any]) -> SharedBase | None:
 
 
 def check_chunks(mappings: dict[str, Any], base: SharedBase) -> None:
-    """Check that an index of chunks is this base's, and of this version.
+    """Check that an index of chunks belongs to this base and this version.
 
     Raises:
-        UnavailableError: kind "engine": it is not.
+        UnavailableError: kind "engine": it does not.
     """
     meta = mappings.get("_meta", {})
     properties: dict[str, Any] = mappings.get("properties", {})

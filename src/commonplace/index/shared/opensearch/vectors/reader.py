@@ -20,7 +20,7 @@ from commonplace.index.shared.opensearch.search.requests import Search, Steps, r
 from commonplace.index.shared.opensearch.vectors.layout import check_chunks, vector_field, vectors_of
 
 COUNTED_SECONDS = 30.0
-"""How long the number of vectors is kept. It chooses how they are compared, and whether at all."""
+"""Validity in seconds of the cached number of vectors, which determines the method of comparison."""
 
 
 class ClusterVectors:
@@ -83,7 +83,7 @@ class ClusterVectors:
         return chosen[:count]
 
     def counts(self, base: SharedBase, model: str) -> VectorCounts:
-        """How much is embedded."""
+        """Number of chunks and of embedded chunks."""
         index = vectors_of(self._indexes.alias(base))
         lacking = {"bool": {"filter": [{"exists": {"field": "number"}}, lacks(model)]}}
         pages = {"pages": {"cardinality": {"field": "page", "precision_threshold": 40_000}}}
@@ -127,7 +127,7 @@ class ClusterVectors:
 
 
 def lacks(model: str) -> dict[str, Any]:
-    """The query for chunks without a vector of a model, though they could have one."""
+    """The query for chunks that still lack a vector of a model, except chunks without embeddable text."""
     has = [{"exists": {"field": vector_field(model)}}, {"term": {"void": model}}]
     return {"bool": {"must_not": has}}
 

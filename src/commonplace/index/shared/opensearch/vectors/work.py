@@ -1,9 +1,10 @@
-"""The work of embedding, divided among workers through the cluster itself.
+"""Divides the work of embedding among workers by claims in the cluster.
 
-A worker claims a range of chunks by a document that it creates, and renews while it works. Each change of that document
-is a compare-and-swap on its sequence number. Whoever finds it in another's hands remembers its sequence number: if
-that is the same after EXPIRY_SECONDS on the finder's own clock, the owner has died or is cut off, and the finder takes
-over. No clocks are compared. Two workers that embed the same chunk for a moment write the same vector.
+A worker claims a range of chunks by creating a document, which it renews while it works. Each change of the document is
+a compare-and-swap on its sequence number. A worker that finds the claim of another one records its sequence number. If
+the number is unchanged after EXPIRY_SECONDS by the finder's clock, the owner has stopped or is disconnected, and the
+finder takes over. Clocks of different machines are not compared. Two workers that embed the same chunk write the same
+vector.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from commonplace.index.shared.opensearch.vectors.layout import (
 from commonplace.index.shared.opensearch.vectors.reader import lacks
 
 EXPIRY_SECONDS = 10.0
-"""Seconds after which a claim that is not renewed is free."""
+"""Seconds after which a claim that is not renewed expires."""
 BATCH = 256
-"""Chunks that are fetched at a time."""
+"""Number of chunks that are fetched at a time."""
 MAX_PARTS = 256
 
 Clock = Callable[[], float]
@@ -43,8 +44,8 @@ class ClusterWork:
     Args:
         connection: The cluster.
         indexes: The indexes of bases.
-        prefix: Beginning of the names of all indexes.
-        clock: Seconds that only go up.
+        prefix: Prefix of the names of all indexes.
+        clock: Returns seconds of a monotonic clock.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class ClusterWork:
         self._prefix = prefix
         self._clock = clock
         self._seen: dict[str, tuple[tuple[int, int], float]] = {}
-        """By path of a claim: its state, and when this worker saw that first."""
+        """State of each claim of another worker, and the time at which it was first seen, by path of the claim."""
 
     def bases(self) -> Sequence[SharedBase]:
         """The bases whose chunks are in the cluster."""
@@ -64,7 +65,7 @@ class ClusterWork:
         return [base for name, base in bases if base is not None and vectors_of(self._indexes.alias(base)) == name]
 
     def prepare(self, base: SharedBase, model: str, dimension: int) -> None:
-        """Have vectors of a model accepted."""
+        """Add the field for a model's vectors to the index."""
         index = vectors_of(self._indexes.alias(base))
         (found,) = self._connection.ask("GET", f"/{index}/_mapping").values()
         check_chunks(found["mappings"], base)
@@ -92,7 +93,7 @@ class ClusterWork:
         return [str(bucket["key"]) for bucket in found["aggregations"]["parts"]["buckets"]]
 
     def claim(self, base: SharedBase, model: str, part: str, owner: str) -> Claim | None:
-        """Claim a range, unless another worker has it and renews it."""
+        """Claim a range, unless another worker has a claim that has not expired."""
         path = self._path(base, model, part)
         try:
             found = self._connection.ask("GET", path, routing=_routing(model, part))
@@ -109,12 +110,12 @@ class ClusterWork:
         return self._swapped(path, Claim(base, model, part, owner, beat, state))
 
     def renew(self, claim: Claim) -> Claim | None:
-        """Keep a claim, unless another worker has taken it over."""
+        """Renew a claim; None if another worker has taken it over."""
         kept = Claim(claim.base, claim.model, claim.part, claim.owner, claim.beat + 1, claim.state)
         return self._swapped(self._path(claim.base, claim.model, claim.part), kept)
 
     def release(self, claim: Claim) -> None:
-        """Give a claim back. One that was taken over is left alone."""
+        """Release a claim. A claim that another worker has taken over is not changed."""
         self._connection.ask("POST", f"/{vectors_of(self._indexes.alias(claim.base))}/_refresh", seconds=BULK_SECONDS)
         path = self._path(claim.base, claim.model, claim.part)
         try:
@@ -158,7 +159,7 @@ class ClusterWork:
             self._connection.bulk(vectors_of(self._indexes.alias(claim.base)), lines)
 
     def _create(self, path: str, claim: Claim) -> Claim | None:
-        """A claim as created; None if another worker was faster."""
+        """Create the document of a claim; None if another worker was faster."""
         document = {"owner": claim.owner, "beat": claim.beat}
         routing = _routing(claim.model, claim.part)
         return self._taken(
@@ -166,7 +167,7 @@ class ClusterWork:
         )
 
     def _swapped(self, path: str, claim: Claim) -> Claim | None:
-        """A claim as written over its state; None if that has changed."""
+        """Replace the document of a claim by compare-and-swap; None if the document has changed."""
         document = {"owner": claim.owner, "beat": claim.beat}
         number, term = map(str, claim.state)
         routing = _routing(claim.model, claim.part)

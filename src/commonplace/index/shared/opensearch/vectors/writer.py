@@ -1,6 +1,6 @@
-"""The chunks of pages in a cluster: written by the tailer as texts, to which workers add vectors.
+"""Writes the chunks of pages to a cluster: the tailer writes texts, to which workers add vectors.
 
-A chunk's id contains the digest of its text, so that a chunk that stays in a changed page keeps its vector.
+A chunk's id contains the digest of its text, so that an unchanged chunk of a changed page retains its vector.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Line = Mapping[str, Any]
 
 
 class ChunkWriter:
-    """Writes of the chunks of bases. Thread-safe.
+    """Writes the chunks of bases. Thread-safe.
 
     Args:
         connection: The cluster.
@@ -46,7 +46,7 @@ class ChunkWriter:
         self._checked: set[SharedBase] = set()
 
     def put(self, base: SharedBase, pages: Sequence[SharedPage]) -> None:
-        """Write the chunks of pages; what is there with the same text keeps its vectors."""
+        """Write the chunks of pages. Existing chunks with the same text retain their vectors."""
         index = self._ensured(base)
         keys = [page_key(page.record.address.path) for page in pages]
         known = self._known(index, keys)
@@ -63,7 +63,7 @@ class ChunkWriter:
             self._connection.bulk(index, lines)
 
     def compare(self, base: SharedBase, expected: Mapping[Address, Revision]) -> IndexDifferences:
-        """How the chunks differ from the pages of a base, by revision and number."""
+        """The differences between the chunks and the pages of a base, by revision and number of chunks."""
         index = self._ensured(base)
         self._connection.ask("POST", f"/{index}/_refresh", seconds=BULK_SECONDS)
         counts = dict(page_counts(self._connection, index, "number"))
@@ -83,7 +83,7 @@ class ChunkWriter:
         return IndexDifferences(frozenset(missing), frozenset(outdated), frozenset(surplus))
 
     def drop(self, base: SharedBase) -> None:
-        """Delete the chunks of a base. That there are none is no error."""
+        """Delete the chunks of a base, if there are any."""
         self._checked.discard(base)
         index = vectors_of(self._indexes.alias(base))
         try:
@@ -93,7 +93,7 @@ class ChunkWriter:
             return
 
     def _ensured(self, base: SharedBase) -> str:
-        """The index, which is made if there is none."""
+        """The index of a base's chunks; created if it does not exist."""
         index = vectors_of(self._indexes.alias(base))
         if base in self._checked and self._connection.exists(f"/{index}"):
             return index
@@ -103,7 +103,7 @@ class ChunkWriter:
             try:
                 self._connection.ask("PUT", f"/{index}", chunk_creation(base), seconds=BULK_SECONDS)
             except KnowledgeError:
-                check_chunks(self._mappings(index), base)  # another server was faster, or the error is raised again
+                check_chunks(self._mappings(index), base)  # another server has created it; otherwise the check fails
         self._checked.add(base)
         return index
 
@@ -112,7 +112,7 @@ class ChunkWriter:
         return found["mappings"]
 
     def _known(self, index: str, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """What is stored of pages, by key; unknown ones are omitted."""
+        """The stored documents of pages, by key; unknown pages are omitted."""
         if not keys:
             return {}
         asked = [{"_id": key, "routing": key} for key in keys]
@@ -131,7 +131,7 @@ class ChunkWriter:
 
 
 def _put(key: str, page: SharedPage, known: Mapping[str, Any]) -> Iterator[Line]:
-    """The lines that bring the chunks of a page up to date; none if they are."""
+    """The lines of a bulk that update the chunks of a page; none if they are current."""
     text, record = text_of(page), page.record
     chunks = {chunk.key.hex(): chunk for chunk in chunks_of(page.document)}
     numbers = {**text.numbers, "created_day": day_number(record.created), "updated_day": day_number(record.updated)}
@@ -144,7 +144,7 @@ def _put(key: str, page: SharedPage, known: Mapping[str, Any]) -> Iterator[Line]
         "of": len(chunks),
     }
     places = [(digest, chunk.ordinal) for digest, chunk in chunks.items()]
-    # Begins with the path in full, as escaped JSON: a path may not be valid Unicode.
+    # The state begins with the full path as escaped JSON, because a path may not be valid Unicode.
     state = json.dumps([record.address.path, owner_digest(json.dumps([shared, places]))])
     revision = chunked_revision(record.revision)
     if (known.get("revision"), known.get("state")) == (revision, state):
