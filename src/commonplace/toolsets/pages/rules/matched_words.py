@@ -93,8 +93,7 @@ def fold_word(word: str) -> str:
 
 
 def within_typos(word: str, other: str, most: int) -> bool:
-    """Whether at most `most` insertions, deletions, replacements and swaps of neighbours turn one word into the other.
-    """
+    """Whether `most` or fewer insertions, deletions, replacements and swaps of neighbours make one word the other."""
     # Each error removes at most one letter, so many pairs can be rejected without computing the distance.
     if abs(len(word) - len(other)) > most or len(set(word).difference(other)) > most:
         return False

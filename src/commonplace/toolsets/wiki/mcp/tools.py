@@ -120,7 +120,7 @@ def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
     rename = partial(call.services.of(WIKI_KEY).notes.rename, arguments.path, arguments.new_path, message=message)
     try:
         renamed = rename(conditions=Conditions(match=(known.revision,)) if known else UNCONDITIONAL)
-    except PreconditionError:  # the client has not seen the revision that is renamed, so the session must not count it as seen
+    except PreconditionError:  # the client has not seen the renamed bytes
         renamed, known = rename(), None
     _forget(call, renamed.old_path)
     _forget(call, renamed.new_path)

@@ -87,7 +87,7 @@ class RemoteNotes:
         conditions: Conditions = UNCONDITIONAL,
         occurrence: int = 0,
     ) -> SavedNote:
-        """Replace one occurrence of the first text by the second."""
+        """Replace one occurrence of the first text with the second."""
         old, new = change
         body: JsonObject = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
         return self._saved("PATCH", path, {**body, "occurrence": occurrence} if occurrence else body, conditions)

@@ -35,8 +35,7 @@ class NoteSummary:
     """The frontmatter's category; "" if there is none."""
     tags: tuple[str, ...]
     last_updated: str
-    """`YYYY-MM-DD`: the frontmatter's date, else the day of the last commit, or without Git of the file's last change.
-    """
+    """`YYYY-MM-DD`: the frontmatter's date, else the day of the last commit (without Git, of the last change)."""
     words: int
     """Number of words in the body, separated by white space."""
 
@@ -361,11 +360,10 @@ class NoteAttachments(Protocol):
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add an attachment, or replace the one that `conditions.match` names. Return the note's path and the
-        attachment.
+        """Add an attachment, or replace the one that `conditions.match` names. Returns the note's path, too.
 
         Raises:
-            AlreadyExistsError: kind "attachment": there is an attachment with this name.
+            AlreadyExistsError: kind "attachment": the name is taken.
             TooLargeError: the content exceeds `MAX_ATTACHMENT_BYTES`.
             PreconditionError: a condition on the file is false.
         """

@@ -33,9 +33,7 @@ class NoteState:
     commit: Commit | None
     """The last commit that changed the note, whether or not it contains these bytes; None if there is none."""
     is_reproducible: bool = False
-    """Whether this state follows from the bytes and the current commit alone; otherwise it also depends on Git's
-    settings.
-    """
+    """Whether the bytes and the current commit alone decide this state; otherwise Git's settings do, too."""
 
     @property
     def blob(self) -> str:
@@ -58,9 +56,7 @@ def page_address(path: str) -> Address:
 
 
 def find_note(collection: Collection, path: str) -> Address | None:
-    """The note with this exact name, else the only one that matches case-insensitively; None if no note or several
-    match.
-    """
+    """The note with this exact name, else the only case-insensitive match; None if none or several match."""
     address = page_address(path)
     for candidate in (address, _other_suffix(address)):
         if collection.index.record(candidate) is not None:
