@@ -91,7 +91,7 @@ def peak_memory() -> float:
 
 
 def machine() -> str:
-    """Processor, cores and operating system of this machine."""
+    """Processor, number of cores, operating system, Python and load of this machine."""
     model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     if cpus.exists():

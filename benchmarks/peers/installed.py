@@ -55,7 +55,7 @@ def ripgrep() -> Path | None:
 
 
 def version(command: Path) -> str:
-    """The version of a command: the last word of `--version` that begins with a digit."""
+    """The version of a command: the first word of its `--version` output that begins with a digit."""
     told = subprocess.run(
         [str(command), "--version"], check=True, capture_output=True, text=True, env=environment(command)
     )

@@ -1,4 +1,4 @@
-"""The other programs: their commands for indexing and serving over stdio, and their tools for searching by words."""
+"""The compared programs: their commands for indexing and serving over stdio, and their tools for searching by words."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedC
 
 
 def by_precedence(contributions: Iterable[Contribution]) -> list[Contribution]:
-    """Sort by level, highest first; then by date, newest first; then in the manifest's order."""
+    """The contributions sorted by level, highest first; then by date, newest first; then in the manifest's order."""
     return sorted(contributions, key=lambda one: precedence(one.layer, one.concept.updated), reverse=True)
 
 

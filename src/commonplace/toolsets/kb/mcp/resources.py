@@ -192,7 +192,7 @@ def _resource(found: FoundDocument) -> Resource:
     record = found.record
     try:
         stat = found.collection.store.stat(record.address)
-    except StorageError:  # the resource is then listed without a modification time
+    except StorageError:  # the resource is then listed with the data of the index
         stat = None
     changed = datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) if stat and stat.mtime_ns else None
     return Resource(

@@ -14,7 +14,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 
 P = TypeVar("P", bound=BaseModel)
 _NARROWING = {"folder": "folder", "tag": "tag", "type": "type", "author": "by"}
-"""Argument of the tools for each error kind that narrows a search."""
+"""Argument of the tools by error kind, for errors about folders, tags, types and authors."""
 MAX_SHOWN_ARGUMENT = 200
 """Maximum length in characters of an argument that the suggested next call repeats."""
 

@@ -19,7 +19,7 @@ from commonplace.toolsets.projects.service.project_store import ProjectStore
 MAX_ANSWER_CHARS = 6400
 """Maximum number of characters of the results, structured and text together: about 1,600 tokens."""
 CHARS_PER_HIT = 660
-"""Additional budget in characters for each document if a larger `limit` is requested."""
+"""Budget in characters per requested document, if the sum for a given `limit` exceeds `MAX_ANSWER_CHARS`."""
 MIN_DOCUMENTS = 5
 """Number of documents for which room is reserved if no `limit` is given; with a `limit`, room is reserved for all."""
 MAX_SHOWN_CHAPTERS = 3

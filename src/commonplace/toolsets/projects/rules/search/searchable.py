@@ -18,7 +18,7 @@ from commonplace.toolsets.projects.rules.search.substring_index import Substring
 INTRODUCTION = "(Document Introduction)"
 """Name of the text before the first chapter in results."""
 MIN_CHANGED = 32
-"""Minimum number of changed documents that causes a full rebuild; in large projects, an eighth of all documents."""
+"""Number of changed documents above which everything is rebuilt; in large projects, an eighth of all documents."""
 FIELDS = 3
 """Number of searched fields besides the parts: title, keywords and headings."""
 MAX_CHAPTER_SCORE = 2**20 - 1
