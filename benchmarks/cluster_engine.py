@@ -42,7 +42,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def rows(work: Work) -> Iterator[Row]:
-    """Every figure of this part; none if there is no OpenSearch."""
+    """Every figure of this part; no figures if OpenSearch is not available."""
     sys.path.append(str(TESTS))
     from opensearch_cluster.artifacts import MissingError, fetched  # noqa: PLC0415 - a part of the tests
 

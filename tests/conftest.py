@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a soak run, select the tests that are longer then. In other runs, skip the tests made for soak runs only."""
+    """Select the tests that are longer in a soak run; in other runs, skip the tests made for soak runs."""
     if SOAK:
         longer = [item for item in items if _is_longer_in_soak(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in longer])

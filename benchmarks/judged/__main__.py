@@ -1,8 +1,9 @@
 """Quality of search on judged question sets: `python -m benchmarks.judged [set…]`.
 
-Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
-and asked through the service that every face uses, by words, by meaning and by both. nDCG@10 and recall@10 are counted
-over files. Lexical baselines answer the same questions. Folders, indexes and vectors are kept in `.cache/eval`.
+Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter) and indexed as any
+folder. Its questions are run through the service that every face uses, by words, by meaning and by both. nDCG@10 and
+recall@10 are computed over files. Lexical baselines answer the same questions. Folders, indexes and vectors are cached
+in `.cache/eval`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A billion sections over fifty shards, calculated: `python -m benchmarks.scale.simulation [--rate 20]`.
 
-A search asks one copy of each shard, and is answered when the slowest one is. Each machine answers its shards' parts
-first come, first served, on all of its cores; of the copies the one on the machine that is free sooner is asked.
-Service times are drawn from measured ones (`MEASURED`), for each shard apart, and carried over to the size of a shard
-by the growth between the two measured sizes. Arrivals and draws come from a fixed seed: the same figures each time.
+A search queries one copy of each shard, and is answered when the slowest shard has answered. Each machine serves its
+shards' requests in order of arrival, on all of its cores. Of a shard's copies, the one on the machine that is free
+first is queried. Service times are drawn from measured ones (`MEASURED`), separately for each shard, and scaled to the
+size of a shard by the growth between the two measured sizes. Arrivals and draws come from a fixed seed, so the figures
+are reproducible.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Run:
         self.told: dict[str, str] = {}
         """The outcome of each command and tool."""
         self.wrong: list[str] = []
-        """Outcomes that show a violation."""
+        """The violations found."""
 
     def all(self) -> None:
         """Run everything, in the order in which it stands here."""

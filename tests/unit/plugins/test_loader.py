@@ -103,7 +103,7 @@ FINE -= {("set_context", value) for value in ("an error", "an exit")}
 FINE |= {
     ("get_relationship_types", value) for value in ("an item of bytes", "itself as item", "a number of 5,000 digits")
 }
-"""Cases in which such a value does not concern the caller."""
+"""Cases in which the value is valid."""
 
 
 @pytest.mark.parametrize("value", VALUES)

@@ -11,10 +11,10 @@ from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.values import LayerRank
 
 LayerState: TypeAlias = Literal["ok", "stale", "missing", "left_out", "broken"]
-"""Whether a layer counts, and why not.
+"""Whether the content of a layer counts, and the reason if it does not.
 
-The earlier content of a `stale` layer counts. Nothing counts of a layer that is `missing` (there is no folder),
-`left_out` (a server does not answer) or `broken` (it cannot be read).
+`ok`: the content counts. `stale`: the earlier content counts. No content counts if the layer is `missing` (there is no
+folder), `left_out` (a server does not answer) or `broken` (it cannot be read).
 """
 
 MAX_SHOWN_LINE = 200

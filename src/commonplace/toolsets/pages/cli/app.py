@@ -152,7 +152,7 @@ class _Bound:
 
     def __init__(self, name: str, command: Callable[..., int], parts: CnDependencies) -> None:
         self.__name__ = name
-        self.__annotations__ = {}  # typer looks here too; the signature says everything
+        self.__annotations__ = {}  # typer reads this attribute; the signature has the types
         self._command = command
         self._parts = parts
         parameters, self._taken = expanded(command, "parts")

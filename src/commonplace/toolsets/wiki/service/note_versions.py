@@ -45,7 +45,7 @@ class LocalNoteVersions:
         return note_lookup.find_note(self._collection, path) or note_lookup.page_address(path)
 
     def _checked(self, address: Address, conditions: Conditions) -> str:
-        """The blob id for which the conditions hold; "" if there are no conditions, or no note."""
+        """The blob id for which the conditions hold; "" if there are no conditions, or if the note does not exist."""
         if conditions.is_empty:
             return ""
         try:
