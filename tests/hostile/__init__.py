@@ -47,7 +47,7 @@ class Ground:
     before: dict[str, str]
     repos: tuple[GitRepo, ...]
     known: frozenset[str]
-    """Blobs of the repositories at the start, including `.gitignore` of a store of projects."""
+    """Files of the repositories at the start, including `.gitignore` of a store of projects."""
 
     @property
     def secret(self) -> str:
