@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 
 def main() -> int:
-    """Run the parts that are named, all without names; the figures go to the two files and to standard output."""
+    """Run the named parts, or all parts; write the figures to the two files and to standard output."""
     parts = _parts()
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(parts)}; all of them without")
@@ -34,7 +34,7 @@ def main() -> int:
     given = parser.parse_args()
     if unknown := set(given.parts) - set(parts):
         parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
-    # Each part has a process of its own: what one leaves in memory is not measured with the next.
+    # Each part runs in a separate process, so that the memory of one part does not count for the next.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as process:
         work = Work(Path(), given.runs, given.sections, given.files)
         ran = process.map(measured, given.parts or parts, repeat(work))
@@ -43,13 +43,13 @@ def main() -> int:
 
 
 def _parts() -> list[str]:
-    """Modules of this package that measure something: those with a function `rows`."""
+    """Names of the modules of this package that have a function `rows`."""
     names = [module.name for module in pkgutil.iter_modules([str(HERE)]) if not module.name.startswith("_")]
     return [name for name in names if hasattr(import_module(f"benchmarks.{name}"), "rows")]
 
 
 def _write(folder: Path, rows: Sequence[Row]) -> None:
-    """Replace the rows of the parts that ran and keep those of the others."""
+    """Replace the rows of the parts that ran, and keep those of the other parts."""
     ran = {row.part for row in rows}
     file = folder / "results.json"
     kept: list[dict[str, object]] = []

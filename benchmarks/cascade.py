@@ -1,6 +1,6 @@
-"""What layers cost: resolving, searching, listing and following links over three layers, in process.
+"""The cost of layers: resolving, searching, listing and following links over three layers, in process.
 
-Three layers of N generated concepts each hold the same ids; sections differ between them, and every concept links to
+Three layers of N generated concepts each have the same ids; sections differ between them, and every concept links to
 others. Times are of calls of the services, without transport.
 """
 
@@ -27,9 +27,9 @@ from commonplace.toolsets.cascade.service.concept_search import search
 
 PART = "cascade"
 SIZES = (1_000, 10_000)
-"""Concepts in each layer."""
+"""Number of concepts in each layer."""
 ROUNDS = 100
-"""Calls of each kind."""
+"""Number of calls of each kind."""
 LAYERS = ("personal", "team", "company")
 TYPES = ("Service", "Runbook", "Decision", "Person")
 
@@ -41,7 +41,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def measure(folder: Path, size: int, rounds: int) -> Iterator[Row]:
-    """The figures of three layers of so many concepts each."""
+    """The figures of three layers of `size` concepts each."""
     chance = random.Random(size)
     prose = skewed_prose(chance)
     for layer in LAYERS:
@@ -74,7 +74,7 @@ def measure(folder: Path, size: int, rounds: int) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Calls of each kind, each time about something else."""
+    """Calls of each kind, with random arguments."""
 
     cascade: Cascade
     chance: random.Random
@@ -82,7 +82,7 @@ class Asking:
     size: int
 
     def calls(self) -> dict[str, tuple[str, Callable[[], object]]]:
-        """What is to be reached and the call, by name."""
+        """The target and the call by name of the figure."""
         rare = [word for word, count in Counter(self.prose).items() if count < 20]
         return {
             "resolve": ("p50 < 3", lambda: resolved_json(self.cascade.resolve(self.some_id()))),
@@ -94,16 +94,16 @@ class Asking:
         }
 
     def some_id(self) -> str:
-        """Of any concept."""
+        """The id of a random concept."""
         return identifier(self.chance.randrange(self.size))
 
     def words(self, count: int) -> list[str]:
-        """As they follow each other in the texts."""
+        """Consecutive words of the generated prose."""
         at = self.chance.randrange(len(self.prose) - count)
         return self.prose[at : at + count]
 
     def search(self, query: str) -> object:
-        """Ten concepts with snippets."""
+        """Search for ten concepts with snippets."""
         return search(self.cascade, query, 10)
 
     def listed(self) -> object:
@@ -111,13 +111,13 @@ class Asking:
         return [row.id for row in self.cascade.overview().rows.values() if row.type == TYPES[0]]
 
     def links(self) -> None:
-        """Those of a concept and those to it."""
+        """Resolve a concept and find its outgoing and incoming links."""
         resolved = self.cascade.resolve(self.some_id())
         outgoing(self.cascade, resolved)
         incoming(self.cascade, resolved.id)
 
     def change(self, layer: Path, application: Application) -> None:
-        """A concept of one layer is written and taken in by the index."""
+        """Change a concept in one layer, and index the change."""
         name = self.some_id()
         with (layer / f"{name}.md").open("a") as file:
             file.write(f"\n{' '.join(self.words(9))}\n")
@@ -127,14 +127,14 @@ class Asking:
 def timed(
     name: str, reach: str, call: Callable[[], object], rounds: int, before: Callable[[], object] = lambda: None
 ) -> Row:
-    """Milliseconds of a call: the median, with the 99th percentile and CPU time beside it.
+    """The median time of a call in milliseconds, with the 99th percentile and CPU time as detail.
 
     Args:
-        name: What is measured.
-        reach: What is to be reached.
-        call: What is timed.
-        rounds: How often.
-        before: What is done before each call and not timed.
+        name: Name of the figure.
+        reach: Target of the figure.
+        call: The timed call.
+        rounds: Number of calls.
+        before: Called before each timed call, not timed.
     """
     call()
     taken: list[float] = []
@@ -156,7 +156,7 @@ def identifier(number: int) -> str:
 
 
 def concept(chance: random.Random, prose: list[str], layer: str, number: int, size: int) -> str:
-    """A document of some 1.5 kB with six sections, three links and frontmatter."""
+    """A document of about 1.5 kB with six sections, three links and frontmatter."""
 
     def text(words: int) -> str:
         at = chance.randrange(len(prose) - words)

@@ -1,4 +1,4 @@
-"""Searching in a cluster: a generated base by the embedded engine and by OpenSearch, loaded and asked side by side.
+"""Search in a cluster: a generated base in the embedded engine and in OpenSearch, loaded and queried side by side.
 
 The cluster is one node as tests start it, with a heap of 1 GiB (2 GiB from half a million sections on), all processors
 and both of Java's compilers. The size of the larger base is `--sections`.
@@ -33,7 +33,7 @@ PART = "cluster_engine"
 SECTIONS_EACH = 11
 SMALL = 11_000
 LARGE_HEAP = 500_000
-"""Sections from which on the node has a heap of 2 GiB."""
+"""Number of sections from which the node has a heap of 2 GiB."""
 SEARCHES = 300
 WARMING = 600
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -42,7 +42,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def rows(work: Work) -> Iterator[Row]:
-    """Every figure of this part; none if there is no OpenSearch."""
+    """Every figure of this part; no figures if OpenSearch is not available."""
     sys.path.append(str(TESTS))
     from opensearch_cluster.artifacts import MissingError, fetched  # noqa: PLC0415 - a part of the tests
 
@@ -67,18 +67,18 @@ def _node(gibibytes: int) -> Generator[Cluster]:
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What several searches took."""
+    """The cost of several searches."""
 
     times: Sequence[float]
-    """Milliseconds, sorted."""
+    """Time of each search in milliseconds, sorted."""
     own: float
-    """CPU milliseconds of this process for each."""
+    """CPU milliseconds of this process per search."""
     engine: float
-    """CPU milliseconds of the engine for each."""
+    """CPU milliseconds of the engine per search."""
 
     @property
     def detail(self) -> str:
-        """Percentiles, and CPU."""
+        """Percentiles and CPU time as text."""
         cpu = f"{self.own:.1f} CPU ms ours" + (f", {self.engine:.1f} the engine's" if self.engine else "")
         mean = sum(self.times) / len(self.times)
         spread = " ".join(f"{percentile(self.times, 10 * tenth) / mean:.2f}" for tenth in range(11))
@@ -123,7 +123,7 @@ def _searching(tree: Tree, index: LocalIndex, cluster: SearchCluster, nodes: Clu
         "embedded": index.search,
         "cluster": lambda query: cluster.reader.search([_BASE], query),
     }
-    cluster.reader.through(_BASE)  # as a server's tailer does, so that what is learnt of the terms stays valid
+    cluster.reader.through(_BASE)  # as a server's tailer does, which keeps cached term statistics valid
     for engine, search in engines.items():
         for at in range(WARMING):
             search(queries[at % len(queries)])
@@ -132,7 +132,7 @@ def _searching(tree: Tree, index: LocalIndex, cluster: SearchCluster, nodes: Clu
 
 
 def _asked(search: Callable[[SearchQuery], object], queries: Sequence[SearchQuery], nodes: Cluster | None) -> _Cost:
-    """Three rounds, of which the median by CPU counts."""
+    """The cost of three rounds of searches; the round with the median CPU time counts."""
     costs: list[_Cost] = []
     for _ in range(3):
         before = _engine_cpu(nodes) if nodes else 0.0
@@ -148,7 +148,7 @@ def _spent(cost: Spent) -> str:
 
 
 def _engine_cpu(nodes: Cluster) -> float:
-    """CPU seconds of all nodes so far."""
+    """CPU seconds that all nodes have used so far."""
     total = 0
     for node in nodes.nodes:
         fields = Path(f"/proc/{node.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -157,7 +157,7 @@ def _engine_cpu(nodes: Cluster) -> float:
 
 
 def _size(nodes: Cluster) -> float:
-    """Megabytes of all indexes in the cluster."""
+    """Size of all indexes in the cluster in megabytes."""
     with nodes.client() as client:
         return client.indices.stats()["_all"]["total"]["store"]["size_in_bytes"] / 1e6
 
@@ -166,17 +166,17 @@ _BASE = SharedBase("bench", "b" * 16)
 
 
 class _OneCommit:
-    """A branch of one commit."""
+    """A branch with a single commit."""
 
     def number(self, commit: str) -> int:
-        """1."""
+        """Return 1."""
         del commit
         return 1
 
     def has(self, commit: str) -> bool:
-        """Whether it is the commit."""
+        """Whether the commit is the only one."""
         return commit == COMMIT
 
     def holds(self, tip: str, commit: str) -> bool:
-        """Whether it is the commit."""
+        """Whether both are the only commit."""
         return tip == commit == COMMIT

@@ -1,4 +1,4 @@
-"""Pages of very many headings: creating and updating one over MCP, REST and the command line, and asking afterwards."""
+"""Pages with very many headings: creating and updating over MCP, REST and the command line, and reading afterwards."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from benchmarks.trees import Tree
 
 PART = "headings"
 SIZES = (100, 1_000, 5_000, 10_000, 34_000, 50_000)
-"""Headings of the pages."""
+"""Numbers of headings of the pages."""
 NAMED = 34_000
-"""Headings of the page of which the time is told: 2.3 MB."""
+"""Number of headings of the page whose time is reported; it has 2.3 MB."""
 SMALL, LARGE = 10_000, 50_000
-"""Headings of the pages of which the CPU time by byte is compared."""
+"""Numbers of headings of the two pages whose CPU time per byte is compared."""
 QUIET, SETTLING = 0.3, 10.0
-"""Seconds without work after which a process is idle, and for which that is waited."""
+"""Seconds without CPU use after which a process counts as idle, and maximum wait in seconds."""
 OTHERS = 200
-"""Pages that are there before."""
+"""Number of pages that exist before."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """What one write of one page took."""
+    """The cost of one write of one page."""
 
     headings: int
     size: int
-    """Bytes."""
+    """Size of the page in bytes."""
     wall: float
     """Seconds until the acknowledgement."""
     cpu: float
-    """Seconds until all that follows is done: the index, the full text."""
+    """CPU seconds until all subsequent work is done: the index and the full text."""
 
 
 def rows(work: Work) -> Iterator[Row]:
@@ -74,7 +74,7 @@ def _over_mcp(tree: Tree, how: str, *flags: str) -> Iterator[Row]:
 
 
 def _asking(server: StdioServer, how: str, base: str) -> Iterator[Row]:
-    """Other calls when all these pages are there."""
+    """Times of other calls after all these pages were written."""
     for tool, arguments in (
         ("kb_list_entries", {"kb_name": base}),
         ("kb_backlinks", {"kb_name": base, "entry_id": "page-0"}),
@@ -108,7 +108,7 @@ def _by_command(tree: Tree) -> Iterator[Row]:
 
 
 def _rows(what: str, costs: list[_Cost], *, idle: bool = True) -> Iterator[Row]:
-    """Time and CPU time of writes; the latter only of processes that are idle after each."""
+    """Wall and CPU time of writes. CPU time is reported only if the process is idle after each write."""
     by_size = {cost.headings: cost for cost in costs}
     named = by_size[NAMED]
     each = "; ".join(f"{cost.headings:,}: {cost.wall:.2f} s, {cost.cpu:.2f} CPU s" for cost in costs)
@@ -130,7 +130,7 @@ def _cost(headings: int, write: Callable[[str], None], cpu: Callable[[], float])
 
 
 def _settled(cpu: Callable[[], float]) -> None:
-    """Return once nothing is computed any more, or after some seconds."""
+    """Wait until the process uses no more CPU, at most `SETTLING` seconds."""
     end = time.perf_counter() + SETTLING
     before = -1.0
     while cpu() > before and time.perf_counter() < end:
@@ -144,7 +144,7 @@ def _cpu_of_children() -> float:
 
 
 def _page(headings: int) -> str:
-    """A page in which every section shares some words with all others, and has some of its own."""
+    """A page in which every section shares some words with all others, and has some unique ones."""
     return "".join(
         f"## Heading number {n}\n\nSome words about subject {n * 7919 % 1000} and n{n}.\n\n" for n in range(headings)
     )

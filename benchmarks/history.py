@@ -15,9 +15,9 @@ PART = "history"
 COMMITS = 100_000
 PAGES = 1000
 OFTEN = 100
-"""Every so manieth commit is of one page."""
+"""One of every `OFTEN` commits changes the same page."""
 RECENT = 500
-"""Commits since the newest page was made."""
+"""Number of commits since the newest page was created."""
 
 
 def rows(work: Work) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""The index: built from nothing, started unchanged, asked, and kept up to date."""
+"""The index: built from nothing, started unchanged, queried, and updated."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from commonplace.store import open_store
 PART = "index"
 SECTIONS_EACH = 10
 ROUNDS = 3
-"""How often every question is asked."""
+"""Number of times that every query is run."""
 
 
 def rows(work: Work) -> Iterator[Row]:
     """Every figure of this part."""
-    # First the smaller corpus, in a process that is as new as one that indexes: its peak is less than the larger one's.
+    # The smaller corpus comes first, in a new process: its peak memory is lower than that of the larger one.
     other = real_tree(work.folder, CORPORA[1])
     if other:
         yield next(_building(other, work))

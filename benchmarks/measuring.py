@@ -1,4 +1,4 @@
-"""How things are measured: CPU seconds beside wall seconds, medians of several runs, and the machine's name."""
+"""Measurements: CPU and wall seconds, medians of several runs, and the machine's name."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ class Row:
     """One figure."""
 
     part: str
-    """The module that made it."""
+    """Module that measured the figure."""
     name: str
-    """What was measured, on what."""
+    """Name of the figure, with the measured object."""
     value: float
     unit: str
     reach: str = ""
-    """What is to be reached, as `performance.md` says it."""
+    """Target of the figure, as in `performance.md`."""
     detail: str = ""
-    """What else was seen: other percentiles, wall seconds, sizes."""
+    """Further results: other percentiles, wall seconds, sizes."""
     machine: str = ""
-    """The day, what the machine needed for fixed work before and after this part, and its load."""
+    """The date, the fixed work of the machine before and after this part, and its load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a part may use."""
+    """Parameters of a part."""
 
     folder: Path
     """An empty temporary folder, deleted afterwards."""
     runs: int
-    """How often a measurement is repeated."""
+    """Number of repetitions of a measurement."""
     sections: int
-    """The size of the large generated tree."""
+    """Number of sections of the large generated tree."""
     files: int = 0
-    """For a trial: the most files of a tree, which is then a generated one; 0 for the sizes that count."""
+    """Maximum number of files of a generated tree for a trial; 0 for the regular sizes."""
 
     def size(self, files: int) -> int:
-        """The size of a tree, or that of a trial."""
+        """Number of files of a tree, limited in a trial."""
         return min(files, self.files or files)
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What something cost."""
+    """The cost of a call."""
 
     cpu: float
-    """Seconds of all threads and of ended child processes."""
+    """CPU seconds of all threads and of ended child processes."""
     wall: float
 
 
 def spent(work: Callable[[], object]) -> Spent:
-    """Run something once and say what it cost."""
+    """Run a function once and return its cost."""
     wall, cpu = time.perf_counter(), _cpu()
     work()
     return Spent(_cpu() - cpu, time.perf_counter() - wall)
 
 
 def median_spent(runs: int, work: Callable[[], object]) -> Spent:
-    """The medians over several runs."""
+    """The median cost of several runs."""
     costs = [spent(work) for _ in range(runs)]
     return Spent(statistics.median(c.cpu for c in costs), statistics.median(c.wall for c in costs))
 
 
 def milliseconds(work: Sequence[Callable[[], object]]) -> list[float]:
-    """What each of several pieces of work took, sorted."""
+    """The time of each call in milliseconds, sorted."""
     times: list[float] = []
     for piece in work:
         began = time.perf_counter()
@@ -81,17 +81,17 @@ def milliseconds(work: Sequence[Callable[[], object]]) -> list[float]:
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """The value below which so many percent of the sorted values lie."""
+    """The value below which `percent` percent of the sorted values lie."""
     return ordered[min(int(len(ordered) * percent / 100), len(ordered) - 1)]
 
 
 def peak_memory() -> float:
-    """The most memory that this process has held so far, in MB."""
+    """The maximum resident memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
 def machine() -> str:
-    """What this was measured on."""
+    """Processor, number of cores, operating system, Python and load of this machine."""
     model = platform.processor() or platform.machine()
     cpus = Path("/proc/cpuinfo")
     if cpus.exists():
@@ -110,6 +110,6 @@ def _cpu() -> float:
 
 
 def line(row: Row) -> str:
-    """A row of the table."""
+    """A row of the Markdown table."""
     shown = f"{row.value:,.0f}" if row.value >= 100 else f"{row.value:.2f}"
     return f"| {row.name} | {shown} {row.unit} | {row.reach} | {row.detail} | {row.machine} |"

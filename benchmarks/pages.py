@@ -1,6 +1,6 @@
-"""Searching a synced space over stdio, as an assistant has it, on each search engine.
+"""Search in a synced space over stdio, as an assistant uses it, on each search engine.
 
-Of 5,000 real pages of documentation, where the corpora are at hand, and of 1,000 and 10,000 generated ones.
+The spaces are 5,000 real pages of documentation, if the corpora are available, and 1,000 and 10,000 generated pages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PART = "pages"
 SIZES = (1_000, 10_000)
 REAL_PAGES = 5_000
 MIN_REAL_BYTES = 2_500
-"""Of a real page: shorter files are mostly lists of links, which no space has thousands of."""
+"""Minimum size in bytes of a real page. Shorter files are mostly lists of links, which are rare in a space."""
 SECTIONS_EACH = 5
 LABELS = ("runbook", "draft", "howto", "policy", "faq", "architecture", "archive", "meeting")
 TESTS = Path(__file__).resolve().parents[1] / "tests"
@@ -55,14 +55,14 @@ def _on_each_engine(tree: Tree, server: Mapping[str, str], reach: Mapping[str, s
     began = time.perf_counter()
     command = [sys.executable, "-m", "commonplace.cn", "search", "index"]
     done = subprocess.run(command, cwd=tree.folder, env={**os.environ, **server}, check=False, capture_output=True)
-    if done.returncode not in {0, 1}:  # 1: a real page has frontmatter that cannot be read
+    if done.returncode not in {0, 1}:  # the exit code is 1 if a real page has unreadable frontmatter
         raise RuntimeError(done.stderr.decode())
     yield Row(PART, f"meilisearch, index built and swapped in, {tree.name}", time.perf_counter() - began, "s")
     yield from _searching(tree, "meilisearch", server, reach)
 
 
 def _search_server(closing: ExitStack) -> Mapping[str, str]:
-    """What names the search server of the tests; empty where it cannot be had."""
+    """The settings that name the tests' search server; {} if it is not available."""
     sys.path.append(str(TESTS))
     from spaces.server import MissingError, fetched, running  # noqa: PLC0415 - a part of the tests
 
@@ -75,14 +75,14 @@ def _search_server(closing: ExitStack) -> Mapping[str, str]:
 
 
 def _generated_space(place: Path, size: int) -> Tree:
-    """A generated tree as a sync would leave it."""
+    """A generated tree in the form of a synced space."""
     tree = generated_tree(place, size, SECTIONS_EACH)
     synced(tree.folder, f"B{size}")
     return Tree(f"{size:,} pages", tree.folder, tree.files, tree.questions)
 
 
 def _real_space(place: Path) -> Tree | None:
-    """Pages of both corpora as a sync would leave them; None where the corpora are absent."""
+    """Pages of both corpora in the form of a synced space; None if the corpora are not available."""
     corpora = [tree for name in CORPORA if (tree := real_tree(place, name))]
     if len(corpora) < len(CORPORA):
         return None
@@ -123,7 +123,7 @@ def synced(folder: Path, key: str) -> None:
 def _searching(tree: Tree, engine: str, environment: Mapping[str, str], reach: Mapping[str, str]) -> Iterator[Row]:
     os.environ.update(environment)
     try:
-        with StdioServer(tree.folder, "--toolset", "pages") as server:  # the first one builds the index
+        with StdioServer(tree.folder, "--toolset", "pages") as server:  # builds the index
             server.await_index("search", query=tree.questions[0])
         with StdioServer(tree.folder, "--toolset", "pages") as server:
             server.call("search", query=tree.questions[0])

@@ -1,4 +1,4 @@
-"""The `projects` toolset: search over 1,000 documents, a durable write, and what the activity log adds to a call."""
+"""The `projects` toolset: search in 1,000 documents, a durable write, and the overhead of the activity log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PART = "projects"
 DOCUMENTS = 1000
 ROUNDS = 21
 LINES = 1000
-"""Of the activity log."""
+"""Number of lines of the activity log."""
 SENTENCE = "how do I keep a session in the cache of C# when the storage is away?"
 QUERIES = ("C++", "C#", "Node.js", "中文", "e", "authentication", "authentication session storage cache", SENTENCE)
 PROJECT = "bench"
@@ -59,7 +59,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def logged(path: Path, line: JsonObject) -> None:
-    """Write many lines, one after the other as calls do."""
+    """Write `LINES` lines, one after the other."""
     log = ActivityLogFile(path)
     for _ in range(LINES):
         log.record(line)
@@ -68,7 +68,7 @@ def logged(path: Path, line: JsonObject) -> None:
 
 
 def filled(home: ProjectStore, documents: int) -> None:
-    """Put a project of so many documents into the store."""
+    """Add a project with `documents` documents to the store."""
     instructions.update_main(home, PROJECT, "# Bench\n")
     where = Path(home.path) / home.folder(PROJECT) / knowledge.KNOWLEDGE
     where.mkdir()
@@ -79,7 +79,7 @@ def filled(home: ProjectStore, documents: int) -> None:
 
 
 def document(chance: random.Random, prose: list[str], number: int) -> bytes:
-    """Five chapters of some 60 words, one of the rarer names in two of them."""
+    """A document of five chapters of about 60 words, with one of the rarer names in two of them."""
 
     def text() -> str:
         at = chance.randrange(len(prose) - 120)
@@ -90,17 +90,17 @@ def document(chance: random.Random, prose: list[str], number: int) -> bytes:
 
 
 def search(home: ProjectStore, query: str) -> object:
-    """The twenty best documents."""
+    """Search for the twenty best documents."""
     return knowledge.search_documents(home, PROJECT, query)
 
 
 def update(home: ProjectStore) -> None:
-    """Another text for a chapter."""
+    """Replace the text of a chapter."""
     chapters.update_chapter(home, (PROJECT, "document-1"), "Chapter 1", f"New text {time.perf_counter_ns()}", None)
 
 
 def timed(name: str, reach: str, act: Callable[[], object], rounds: int = ROUNDS) -> Row:
-    """Milliseconds of something: the median, with the 99th percentile and CPU time beside it."""
+    """The median time of a call in milliseconds, with the 99th percentile and CPU time as detail."""
     act()
     taken: list[float] = []
     used: list[float] = []

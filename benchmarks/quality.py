@@ -1,4 +1,4 @@
-"""Quality checks of whole bases: 3,000 generated entries with types and links, some of them faulty, and real pages."""
+"""Quality checks of whole bases: 3,000 generated entries with types and links, some with faults, and real pages."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def _row(work: Work, folder: Path, what: str) -> Row:
-    """The checks of one base. Each is complete: no check knows what an earlier one found."""
+    """The time of checking one base. No check reuses the result of another."""
     settings = replace(default_settings(), cache_dir=work.folder / "cache", state_dir=work.folder / "state")
     application = Application([folder], settings)
     try:
@@ -63,7 +63,7 @@ def _row(work: Work, folder: Path, what: str) -> Row:
 
 
 def write_base(folder: Path) -> None:
-    """The entries, some of them with what a rule looks for."""
+    """Write the entries, some of which violate a rule."""
     chance = random.Random(ENTRIES)
     prose = skewed_prose(chance)
     (folder / "runbooks").mkdir(parents=True)
@@ -73,7 +73,7 @@ def write_base(folder: Path) -> None:
 
 
 def entry(chance: random.Random, prose: list[str], number: int) -> str:
-    """A runbook of some 150 words with three links; every fiftieth has a fault."""
+    """A runbook of about 150 words with three links; every fiftieth has a fault."""
     at = chance.randrange(len(prose) - 200)
     links = " ".join(f"[[runbooks/entry-{chance.randrange(ENTRIES)}]]" for _ in range(3))
     odd = number % 50 == 0

@@ -1,6 +1,6 @@
-"""The `kb` toolset over stdio, as an agent has it: the first search after a start, searches, lists, links, writes.
+"""The `kb` toolset over stdio, as an agent uses it: the first search after a start, searches, lists, links, writes.
 
-On the real corpus where it lies beside the project, on a generated tree of 10,000 files otherwise, in a Git repository.
+Uses the real corpus if it is available beside the project, else a generated tree of 10,000 files, in a Git repository.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PART = "serving"
 FILES = 10_000
 PROCESSES = 4
 WRITES = 50
-"""Writes of each process."""
+"""Number of writes of each process."""
 BY_WORDS = ("--no-embed",)
-"""Searching by meaning is measured apart."""
+"""Flags without search by meaning, which is measured separately."""
 COMMITTED = ("--tier", "write", "--commit", "auto")
 
 
@@ -54,7 +54,7 @@ def committed(folder: Path) -> None:
 
 
 def _first_start(tree: Tree) -> Row:
-    """A folder that was never indexed: from the spawn to the first answer."""
+    """The time from spawning a server on a folder that was never indexed to the first answer."""
     began = time.perf_counter()
     with StdioServer(tree.folder, *BY_WORDS) as server:
         initialized = time.perf_counter() - began
@@ -90,7 +90,7 @@ def _reading(tree: Tree, work: Work) -> Iterator[Row]:
 
 
 def _questions(server: StdioServer, tree: Tree) -> Iterator[tuple[str, Sequence[Callable[[], object]], str]]:
-    """What is asked, the calls that ask it, and the figure to reach."""
+    """Names of the figures, the calls, and the targets."""
     asked = [partial(server.call, "kb_search", query=text, mode="keyword", limit=10) for text in tree.questions]
     yield "search, ten hits with snippets", asked * 3, "p50 < 5, p99 < 20"
     base = tree.folder.name
@@ -118,7 +118,7 @@ def _answer_size(server: StdioServer, questions: Sequence[str]) -> Row:
 
 
 def _fsync(folder: Path) -> Row:
-    """What the disk asks for one flush, to read the figures of writes by."""
+    """The time of one fsync of the disk, as a reference for the figures of writes."""
 
     def flush() -> None:
         file.write(b"x" * 4096)
@@ -159,7 +159,7 @@ def _update(server: StdioServer, base: str, entry: str, body: str) -> None:
 
 
 def _writing_at_once(work: Work) -> Row:
-    """Several processes that write to one repository, half of it to pages of their own."""
+    """Several processes that write to one repository, half of the writes to separate pages."""
     folder = work.folder / "at-once"
     folder.mkdir()
     (folder / "first.md").write_text("# First\n", encoding="utf-8")

@@ -1,8 +1,8 @@
-"""What a start costs: CPU seconds of a new process until it has answered `initialize`, against the SDK's hello-world.
+"""The cost of a start: CPU seconds of a new process until it has answered `initialize`, against the SDK's hello-world.
 
-Every process is spawned anew and killed as soon as its answer is read; the kernel then tells what it has used. Rounds
-alternate between the servers, so that a noisy machine is noisy for all. A first round, which does not count, lets
-Python compile: what is installed is compiled too.
+Every process is spawned anew and killed as soon as its answer is read; the kernel then reports its usage. Rounds
+alternate between the servers, so that noise of the machine affects all. A first round, which does not count, lets
+Python compile, because installed packages are compiled, too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ server.run("stdio")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one start took."""
+    """The cost of one start."""
 
     cpu: float
     """Seconds of user and system time in all threads, until the answer was read."""
@@ -97,8 +97,8 @@ def measure(folder: Path, rounds: int = ROUNDS) -> dict[str, Cost]:
     """Median costs of the SDK's hello-worlds, of this server's start, and of the shortest command.
 
     Args:
-        folder: What is served.
-        rounds: How often each is started.
+        folder: The served folder.
+        rounds: Number of starts of each.
     """
     servers: dict[str, list[str]] = {
         HELLO: ["-c", LOW_LEVEL],
@@ -126,7 +126,7 @@ def measure(folder: Path, rounds: int = ROUNDS) -> dict[str, Cost]:
 
 
 def until_initialized(arguments: Sequence[str], environment: Mapping[str, str]) -> Cost:
-    """Start a server, ask it to initialize, and end it as soon as it has answered."""
+    """Start a server, send `initialize`, and kill the server as soon as it has answered."""
     began = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *arguments],

@@ -1,4 +1,4 @@
-"""An MCP server over stdio as its clients see it: one JSON-RPC message a line, both ways."""
+"""A client of an MCP server over stdio: one JSON-RPC message per line, both ways."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, Any, Self, cast
 from benchmarks.machine.processes import cpu_seconds, memory
 
 MAX_WAITS = 10
-"""Calls that may end while the first index is being built; each waits some 45 seconds."""
+"""Maximum number of calls that may time out while the first index is being built; each waits about 45 seconds."""
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},
@@ -24,17 +24,17 @@ INITIALIZE = {
 
 
 class StdioProcess:
-    """An MCP server that was started and has answered `initialize`; ended with its block."""
+    """An MCP server that has answered `initialize`; terminated at the end of the `with` block."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """Start the server.
 
         Args:
-            command: Its command line.
-            environment: Added to this process's own.
+            command: The command line of the server.
+            environment: Variables added to this process's environment.
 
         Raises:
-            RuntimeError: It ended instead of answering.
+            RuntimeError: the process exited.
         """
         began = time.perf_counter()
         self.process = subprocess.Popen(
@@ -59,10 +59,10 @@ class StdioProcess:
         self._stdout.close()
 
     def call(self, tool: str, **arguments: object) -> dict[str, Any]:
-        """The result of a call.
+        """The result of a tool call.
 
         Raises:
-            RuntimeError: The tool failed, or the server ended.
+            RuntimeError: the tool failed, or the server exited.
         """
         result = self.ask("tools/call", {"name": tool, "arguments": arguments})
         if result.get("isError"):
@@ -73,7 +73,7 @@ class StdioProcess:
         """Call a tool until the first index is built.
 
         Raises:
-            RuntimeError: The index is not built in time, or the tool failed.
+            RuntimeError: the index is not built in time, or the tool failed.
         """
         for _ in range(MAX_WAITS - 1):
             try:
@@ -89,7 +89,7 @@ class StdioProcess:
         """The result of a request.
 
         Raises:
-            RuntimeError: It was answered with an error, or the server ended.
+            RuntimeError: the server answered with an error, or exited.
         """
         self._next += 1
         self._send({"jsonrpc": "2.0", "id": self._next, "method": method, "params": params})
@@ -102,7 +102,7 @@ class StdioProcess:
         raise RuntimeError(f"the server ended during {method}")
 
     def memory(self) -> tuple[float, float]:
-        """What is resident now, and the most that ever was, in MB, of the process and its descendants (Linux)."""
+        """Resident memory of the process and its descendants in MB: current, and maximum so far (Linux)."""
         return memory(self.process.pid)
 
     def cpu(self) -> float:
@@ -132,11 +132,11 @@ class StdioServer(StdioProcess):
             arguments: Folders and flags.
 
         Raises:
-            RuntimeError: It ended instead of answering.
+            RuntimeError: the process exited.
         """
         super().__init__([sys.executable, "-m", "commonplace", "mcp", *_kb(arguments), *map(str, arguments)])
 
 
 def _kb(arguments: Sequence[str | Path]) -> list[str]:
-    """The toolset that is measured unless another one is named."""
+    """The flags for the toolset `kb`, unless another toolset is named."""
     return [] if "--toolset" in arguments else ["--toolset", "kb"]

@@ -1,4 +1,4 @@
-"""What a search costs an agent: tokens of ten hits on cpp-docs, structured content and text together."""
+"""The token cost of a search for an agent: ten hits on cpp-docs, structured content and text together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUERIES = (
 )
 TEN = {"limit": 10}
 Search = tuple[str, str, Mapping[str, object], tuple[str | Path, ...]]
-"""Name for people, tool, its arguments beside `query`, and arguments of the server."""
+"""Name of the figure, tool, the tool's arguments besides `query`, and arguments of the server."""
 MAX_NAME_CHARS = 200
 
 
@@ -47,7 +47,7 @@ def rows(work: Work) -> Iterator[Row]:
 def _searches(tree: Tree, place: Path) -> Iterator[Search]:
     yield "kb_search", "kb_search", TEN, (tree.folder, "--toolset", "kb", "--no-embed")
     yield "search_notes of wiki", "search_notes", TEN, (tree.folder, "--toolset", "wiki", "--no-embed")
-    # It has a budget in tokens, not a limit of hits.
+    # This tool has a token budget instead of a limit of hits.
     yield "search of notes", "search", {}, (tree.folder, "--toolset", "notes", "--no-embed")
     pages = shutil.copytree(tree.folder, place / "tokens-space", dirs_exist_ok=True)
     synced(pages, "DOCS")
@@ -61,7 +61,7 @@ def _searches(tree: Tree, place: Path) -> Iterator[Search]:
 
 
 def _project(tree: Tree, store: Path) -> Path:
-    """A store of one project whose knowledge documents are the files of a tree."""
+    """A store with one project whose knowledge documents are the files of a tree."""
     knowledge = store / "projects" / "cpp" / "knowledge"
     knowledge.mkdir(parents=True, exist_ok=True)
     (store / "index.json").write_text(json.dumps({"projects": {"cpp": "cpp"}}))
@@ -72,7 +72,7 @@ def _project(tree: Tree, store: Path) -> Path:
 
 
 def tokens(result: dict[str, Any]) -> float:
-    """The tokens of a result: characters of compact JSON / 4, structured content and text blocks together."""
+    """The number of tokens in a result: characters of compact JSON / 4, structured content and text blocks together."""
     structured = json.dumps(result.get("structuredContent"), ensure_ascii=False, separators=(",", ":"))
     texts = [str(block["text"]) for block in result["content"] if "text" in block]
     return (len(structured) + sum(map(len, texts))) / 4

@@ -1,4 +1,4 @@
-"""What is measured on: real corpora where they are at hand, and generated trees of any size."""
+"""The measured folders: real corpora if they are available, and generated trees of any size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENDINGS = ("", "s", "ed", "ing", "er")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A folder of Markdown and questions that it can answer."""
+    """A folder of Markdown, and questions that it answers."""
 
     name: str
     folder: Path
@@ -29,29 +29,29 @@ class Tree:
 
 
 def real_tree(place: Path, name: str = CORPORA[0]) -> Tree | None:
-    """A corpus beside the project, unpacked; None where it is absent."""
+    """A corpus beside the project, unpacked; None if it is not available."""
     archive = SHARED / "corpora" / f"{name}.tar.xz"
     if not archive.is_file():
         return None
     target = place / name
     if not target.is_dir():
         with tarfile.open(archive) as tar:
-            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)  # missing in the oldest 3.11
             tar.extractall(target)  # noqa: S202 - our own archives
     paths = [path for path in sorted(target.rglob("*.md")) if "/." not in f"/{path.relative_to(target)}"]  # as served
     return Tree(name, target, len(paths), _questions_about(paths))
 
 
 def tree_of(work: Work, files: int, sections: int = 10) -> Tree:
-    """The first corpus; where it is absent, and for a trial, a generated tree of so many files."""
+    """The first corpus; in a trial, or if it is not available, a generated tree of `files` files."""
     real = None if work.files else real_tree(work.folder)
     return real or generated_tree(work.folder, work.size(files), sections)
 
 
 def generated_tree(place: Path, files: int, sections: int) -> Tree:
-    """A tree of `files` documents with `sections` headings each: words as skewed as in prose, links, frontmatter.
+    """A tree of `files` documents with `sections` headings each, links, frontmatter, and word frequencies as in prose.
 
-    The same for the same numbers, on every machine.
+    The same arguments give the same tree on every machine.
     """
     chance = random.Random(f"{files}/{sections}")
     words = _vocabulary(chance)
@@ -72,7 +72,7 @@ def generated_tree(place: Path, files: int, sections: int) -> Tree:
 
 
 def skewed_prose(chance: random.Random) -> list[str]:
-    """Words in a row, some of them far more frequent than others, as in any text."""
+    """A sequence of words with skewed frequencies, as in any text."""
     return _prose(chance, _vocabulary(chance))
 
 
@@ -108,7 +108,7 @@ def _vocabulary(chance: random.Random) -> list[str]:
         "".join(chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(chance.randrange(1, 5)))
         for _ in range(12_000)
     }
-    # In an order of their own: that of a set is another in each process.
+    # Sorted, because the order of a set differs between processes.
     words = sorted(stem + ending for stem in sorted(stems) for ending in chance.sample(_ENDINGS, 3))
     chance.shuffle(words)
     return words

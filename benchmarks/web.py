@@ -1,4 +1,4 @@
-"""Pages for people at 10,000 files: the server's time, what a browser loads, and search as somebody types."""
+"""Web pages at 10,000 files: the server's time, the bytes that a browser loads, and search while typing."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from benchmarks.trees import Tree, generated_tree
 PART = "web"
 FILES = 10_000
 SIZE = 10_000
-"""Bytes of the pages that are measured."""
+"""Size in bytes of the measured pages."""
 PAGES = 20
 ROUNDS = 10
 TYPED = ("ba", "bal", "der", "ing", "tem", "sol")
-"""What is typed, a letter at a time."""
+"""Queries that are typed, letter by letter."""
 INDEX_SECONDS = 900.0
-"""For the first index."""
+"""Timeout in seconds of the first index."""
 WAIT = 120_000
-"""Milliseconds for anything in the browser."""
+"""Timeout in milliseconds of every operation in the browser."""
 _TYPE = """async (words) => {
   const input = document.getElementById("ui-search"), box = document.getElementById("ui-suggestions"), times = [];
   const shown = (typed) => new Promise((done) => {
@@ -73,7 +73,7 @@ def _measured() -> Iterator[tuple[str, Sequence[str], str]]:
 
 
 def _prepare(tree: Tree) -> None:
-    """Add the pages that are measured, and commit everything once."""
+    """Add the measured pages, and commit everything once."""
     part = "## Part\n\nSome *words* with `code` and a [[page-01]] link, more of them in a line.\n\n- one\n- two\n\n"
     for number in range(PAGES):
         file = tree.folder / "sized" / f"page-{number:02}.md"
@@ -86,12 +86,12 @@ def _prepare(tree: Tree) -> None:
 
 
 def _wait(server: HttpServer) -> None:
-    """Wait until the first index is there."""
+    """Wait until the first index is built."""
     deadline = time.monotonic() + INDEX_SECONDS
     while time.monotonic() < deadline:
         try:
             server.get("/pages?limit=1")
-        except RuntimeError:  # the API says how far it is
+        except RuntimeError:  # the API reports the progress of the index
             time.sleep(0.5)
         else:
             return

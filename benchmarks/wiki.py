@@ -1,4 +1,4 @@
-"""A wiki of 1,010 notes: listing, links and orphans, each first compared with a count by brute force."""
+"""A wiki of 1,010 notes: listing, links and orphans. Each answer is first compared with a brute-force count."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ REACH = "< 50"
 
 
 class WrongAnswerError(AssertionError):
-    """The wiki answered something else than the count by brute force."""
+    """An answer of the wiki differs from the brute-force count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is true of the generated notes; paths as the wiki names them."""
+    """The expected answers about the generated notes; paths as the wiki names them."""
 
     orphans: set[str]
     links: dict[str, list[str]]
-    """By note: what it links to, in order of first occurrence."""
+    """Targets of each note's links, in order of first occurrence, by note."""
     categories: dict[str, str]
 
 
@@ -97,7 +97,7 @@ def _check(wiki: Wiki, expected: Expected) -> None:
 
 
 def _made(folder: Path) -> Expected:
-    """A repository of notes with random links, every fifth to the same note; and what is true of them."""
+    """Create a repository of notes with random links, every fifth to the same note; return the expected answers."""
     (folder / "Notes").mkdir(parents=True)
     choose = random.Random(6)
     expected = Expected(set(), {}, {})

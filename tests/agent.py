@@ -90,7 +90,7 @@ class Agent:
         return text_of(result)
 
     def refusal(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
-        """What a call that the tool refuses says, as an object."""
+        """The error object of a call that the tool rejects."""
         result = self.raw(tool, **arguments)
         assert result.is_error, text_of(result)
         assert result.structured_content is None
@@ -166,7 +166,7 @@ def agent(
 
 
 class Told:
-    """What a client received for one call."""
+    """The notifications that a client received for one call."""
 
     def __init__(self) -> None:
         self.counts: list[tuple[float, float | None]] = []

@@ -1,4 +1,4 @@
-"""What many tests stand on: real corpora, real Git repositories, a cache of their own, and how much to run."""
+"""Fixtures for many tests: real corpora, real Git repositories, separate caches, and the extent of a run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In a soak run keep the tests that are longer then, else skip those that only a soak run has time for."""
+    """Select the tests that are longer in a soak run; in other runs, skip the tests made for soak runs."""
     if SOAK:
         longer = [item for item in items if _is_longer_in_soak(item)]
         config.hook.pytest_deselected(items=[item for item in items if item not in longer])

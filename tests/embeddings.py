@@ -39,7 +39,7 @@ class EmbeddingServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What makes a process use it."""
+        """The variables that make a process use the server."""
         return {"COMMONPLACE_EMBEDDING_URL": self.url, "COMMONPLACE_EMBEDDING_MODEL": "words"}
 
     def answer(self, texts: list[str]) -> bytes:
@@ -106,7 +106,7 @@ class RerankServer:
     port: int
     status: int
     body: bytes | None
-    """What it answers in any case; None for scores."""
+    """Fixed answer; None to answer with scores."""
     blocked: bool
     """Whether it answers nothing until it ends."""
     dripping: bool

@@ -103,10 +103,9 @@ class Indexed:
 
 
 def answers(index: Index, words: Sequence[str]) -> dict[str, object]:
-    """What an index answers, in one value that can be compared; no dates, and no ranks, as
-    they depend on its history.
+    """The answers of an index in one comparable value, without dates and ranks, which depend on its history.
 
-    `words` are searched for.
+    `words` are the searched words.
     """
     records = index.list(ListQuery(limit=1000)).records
     return {

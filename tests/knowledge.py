@@ -66,7 +66,7 @@ def subjects(home: Path) -> list[str]:
 
 
 def index(home: Path) -> dict[str, str]:
-    """What `index.json` says."""
+    """The content of `index.json`."""
     return json.loads((home / "index.json").read_text())["projects"]
 
 

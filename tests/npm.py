@@ -13,7 +13,7 @@ import pytest
 from support import UNPACKED
 
 NODE = "node@22.23.3"
-"""From the package of that name, since machines' own are older."""
+"""Node.js from npm, because the machine's own may be too old."""
 needs_npm = pytest.mark.skipif(
     shutil.which("npx") is None and "REQUIRE_TOOLS" not in os.environ,
     reason="needs npx, with which programs of npm are run",

@@ -33,7 +33,7 @@ markdown = st.lists(st.sampled_from(WHOLE) | st.sampled_from(PIECES) | st.text(m
 """Texts dense in markup, whether it fits together or not."""
 
 blocks = st.sampled_from(["", "---\n", "---\r\n", "\ufeff---\n"])
-"""What a file with front matter begins with."""
+"""Beginnings of files with frontmatter."""
 
 
 def page(text: str | bytes, path: str = "notes/page.md") -> Document:
@@ -42,12 +42,12 @@ def page(text: str | bytes, path: str = "notes/page.md") -> Document:
 
 
 def cut(document: Document, span: Span) -> str:
-    """What stands in a span."""
+    """The text of a span."""
     return document.raw[span.start : span.end].decode()
 
 
 def check_document(document: Document) -> None:
-    """What callers rely on without looking."""
+    """Check the invariants on which callers rely."""
     source = document.source
     assert document.body_start <= len(source)
     at = document.body_start

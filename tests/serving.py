@@ -29,12 +29,12 @@ TIMEOUT = 60.0
 
 
 REVISION = "2026-07-28"
-"""Of the protocol's newer era."""
+"""Revision of the protocol's newer era."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -68,7 +68,7 @@ class Server:
     process: subprocess.Popen[bytes] | Forked
     port: int
     lines: list[str] = field(default_factory=list)
-    """What it wrote on standard error."""
+    """Lines that the process wrote on standard error."""
     follows: Served = field(default_factory=Served)
 
     @property
@@ -258,7 +258,7 @@ def request(method: str, path: str, headers: Mapping[str, str], body: bytes = b"
 
 
 def exchanged(server: Server, sent: bytes) -> bytes:
-    """What comes back on one connection until the server closes it."""
+    """The bytes received on one connection until the server closes it."""
     with server.connect() as connection:
         connection.sendall(sent)
         received = bytearray()

@@ -27,7 +27,7 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command left."""
+    """The result of a command."""
 
     code: int
     stdout: bytes
@@ -151,7 +151,7 @@ def _pattern(expected: str) -> re.Pattern[str]:
 
 
 def _everything(screen: int, process: subprocess.Popen[bytes] | Forked, interrupt_at: bytes) -> bytes:
-    """What a terminal shows until the process has closed its end, which Linux reports as an error."""
+    """The output on a terminal until the process has closed its end, which Linux reports as an error."""
     shown = b""
     deadline = time.monotonic() + TIMEOUT
     while select.select([screen], [], [], max(0.0, deadline - time.monotonic()))[0]:

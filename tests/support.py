@@ -21,7 +21,7 @@ from remotes import canary
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("SHARED_MATERIAL", ROOT.parent / "shared"))
-"""Where material that is not part of the project lies: corpora and retrieval sets."""
+"""Folder of material that is not part of the project: corpora and retrieval sets."""
 UNPACKED = ROOT / ".cache" / "corpora"
 """Kept between sessions: a corpus is unpacked once and then only read."""
 
@@ -29,7 +29,7 @@ SOAK = os.environ.get("SOAK", "") not in {"", "0"}
 """Whether long runs are made whole (`make soak`) instead of sampled (`make test`)."""
 
 MODELS = default_settings().model_dir
-"""Where the model lies that `make test` has installed; read before tests get an environment of their own."""
+"""Folder of the model installed by `make test`; read before tests get a separate environment."""
 
 Corpora = Callable[[str], Path]
 Amount = Callable[[int, int], int]
@@ -70,7 +70,7 @@ class GitRepo:
     path: Path
 
     def git(self, *args: str) -> str:
-        """What the git command prints, without the last line end; a failure is an error that shows what git said.
+        """The output of the git command without the last line end. A failure raises an error with git's message.
 
         A canary in the work tree is neither shown by `git status` nor added.
         """
@@ -151,7 +151,7 @@ def is_running(pid: int) -> bool:
 
 
 def open_files(beginning: str) -> list[str]:
-    """What this process has open whose name so begins; other threads of it may just be opening something else."""
+    """Open files of this process whose name has this prefix. Other threads may be opening files at the same time."""
     names: list[str] = []
     for number in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are enough
         with suppress(FileNotFoundError):

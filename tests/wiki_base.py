@@ -57,7 +57,7 @@ NOTES: dict[str, str] = {
     ),
     "Hub.md": "---\ncategory: Index\ntitle: The hub\nlast_updated: 2026-03-01\n---\n[[Actors/Iran]] [[Hub]]\n",
 }
-"""By file."""
+"""Contents by file."""
 
 ODD_VALUES = ("5", "3.5", "true", "null", "2026-01-02", "[1, [2, 3], {a: b}]", "{a: {b: c}, 1: 2}", '""', ".nan", "~")
 """Frontmatter values of every type but the one that is meant."""

@@ -20,7 +20,7 @@ INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "wire", "version": "0"},
 }
-"""How a client of the older era begins."""
+"""The first message of a client of the older era."""
 
 
 class Wire:
@@ -60,7 +60,7 @@ class Wire:
         return None
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any] | None:
-        """What a tool answered, as its result; None when the process ended first."""
+        """The result of a tool call; None if the process ended first."""
         answer = self.answer(self.ask("tools/call", {"name": tool, "arguments": arguments}))
         return answer and answer["result"]
 

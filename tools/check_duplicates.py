@@ -1,12 +1,12 @@
-"""Checks that almost no line of the product is written twice.
+"""Checks that almost no line of the product is duplicated.
 
-Two measures, both over code alone (comments, docstrings, blank lines, imports and lone brackets are left out):
+There are two measures. Both ignore comments, docstrings, blank lines, imports and lone brackets:
 
-- the same text: runs of `MIN_DUPLICATE_SIMILARITY` lines and more that stand elsewhere word for word;
-- the same shape: runs of `SHAPE` lines and more that differ in names and literals only. A plain list (one class after
-  another with one field each) has few kinds of lines and is no such run.
+- the same text: runs of at least `SAME` lines that occur elsewhere word for word;
+- the same shape: runs of at least `SHAPE` lines that differ in names and literals only. A plain list (such as one class
+  after another with one field each) has few kinds of lines and does not count.
 
-A line counts when it lies in the second or a later occurrence of a run. Runs do not cross the end of a file.
+A line counts as a duplicate if it is in the second or a later occurrence of a run. Runs do not cross the end of a file.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from sources import ROOT, python_files, report
 SAME = 6
 SHAPE = 12
 KINDS = 6
-"""How many different shapes a run of the second measure has at the least."""
+"""Minimum number of different shapes in a run of the second measure."""
 PERCENT = 1.0
-"""Share of the product's code lines that may be duplicates, exclusive."""
+"""Maximum percentage of the product's code lines that may be duplicates, exclusive."""
 _SKIPPED = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -44,7 +44,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Lines `first` to `last` of `path` repeat those that begin at line `origin_line` of `origin`."""
+    """A run: lines `first` to `last` of `path` repeat the lines from `origin_line` of `origin`."""
 
     path: str
     first: int
@@ -54,7 +54,7 @@ class Run:
 
 
 def main() -> int:
-    """Compare the sources at `--root`; 1 and a line for each repeated run on stderr when the share is too high."""
+    """Compare the sources at `--root`; return 1 and list the runs on stderr if the share of duplicates is too high."""
     parser = argparse.ArgumentParser(description="Check that almost no line of the product is written twice.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to compare")
     parser.add_argument("--show", action="store_true", help="list the repeated runs even when they are few")
@@ -77,7 +77,7 @@ def _paths(root: Path) -> list[Path]:
 
 
 def code_lines(source: str) -> list[Line]:
-    """The lines of a file that say something of its own."""
+    """The code lines of a file, without imports and docstrings."""
     left_out = _docstring_and_import_lines(ast.parse(source))
     texts: dict[int, list[str]] = defaultdict(list)
     shapes: dict[int, list[str]] = defaultdict(list)
@@ -97,7 +97,7 @@ def _shape(token: tokenize.TokenInfo) -> str:
 
 
 def _docstring_and_import_lines(tree: ast.Module) -> set[int]:
-    """Lines of imports and of strings that stand alone."""
+    """The line numbers of imports and of string statements."""
     found: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom) or (isinstance(node, ast.Expr) and _is_text(node.value)):
@@ -110,13 +110,13 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def repeated(files: dict[str, list[Line]], length: int, kinds: int, key: Callable[[Line], str]) -> list[Run]:
-    """Runs of at least `length` lines whose keys stood before, earlier in the same file or in an earlier one.
+    """Runs of at least `length` lines whose keys occurred before, in the same file or in an earlier one.
 
     Args:
-        files: The code lines of each file, in the order in which "before" is meant.
-        length: Lines that make a run.
-        kinds: How many different keys the first `length` lines of a run have at the least.
-        key: What makes two lines equal.
+        files: The code lines of each file; the order of files decides which occurrence is the first.
+        length: Minimum number of lines in a run.
+        kinds: Minimum number of different keys in the first `length` lines of a run.
+        key: Returns the value by which lines are compared.
     """
     seen: dict[tuple[str, ...], tuple[str, int]] = {}
     runs: list[Run] = []
@@ -137,14 +137,14 @@ def repeated(files: dict[str, list[Line]], length: int, kinds: int, key: Callabl
 
 
 def _extent(keys: list[str], at: int, others: list[str], start: int, length: int) -> int:
-    """How many lines from `at` equal those from `start`, `length` being known to."""
+    """The number of lines from `at` that equal those from `start`. The first `length` lines are known to be equal."""
     while at + length < len(keys) and start + length < len(others) and keys[at + length] == others[start + length]:
         length += 1
     return length
 
 
 def _covered(files: dict[str, list[Line]], runs: Iterable[Run]) -> set[tuple[str, int]]:
-    """Every code line that lies in a repeated run, once."""
+    """Every code line in a repeated run, once."""
     return {(run.path, line.number) for run in runs for line in files[run.path] if run.first <= line.number <= run.last}
 
 

@@ -1,7 +1,7 @@
-"""Checks that only the edges of the product catch whatever comes: its faces, and where code of others is called.
+"""Checks that only the edges of the product catch every exception: its faces, and calls of foreign code.
 
-Elsewhere `except Exception` hides mistakes. What may stand there: a handler that tidies up and ends in a bare `raise`,
-and the doors to libraries that raise nothing better, each named below with its reason.
+Elsewhere `except Exception` hides errors. Two kinds are allowed: a handler that cleans up and ends in a bare `raise`,
+and calls of libraries that raise nothing more specific, which are listed below with the reason.
 """
 
 from __future__ import annotations
@@ -17,17 +17,20 @@ from sources import ROOT, python_files, report
 
 BROAD = frozenset({"Exception", "BaseException", "ExceptionGroup", "BaseExceptionGroup"})
 EDGES = re.compile(r"src/commonplace/(faces|plugins|toolsets/\w+/(mcp|rest|cli))/")
-"""Faces, a toolset's part of one, and what calls plugins."""
+"""Paths of the faces, of a toolset's face modules, and of the calls of plugins."""
 DOORS = {
     "src/commonplace/embed/model/encoder.py": "The model's runtime and tokenizer raise plain `Exception`.",
 }
-"""Files that may catch broadly, with the reason; an entry that is not needed is a breach."""
+"""Files that may catch broadly, with the reason. An entry that is not needed is a breach."""
 MAX_BROAD = 8
-"""Maximum number of such handlers in the product. Most faces need none: `traced_call` converts what a call raises."""
+"""Maximum number of broad handlers in the product.
+
+Most faces need none: `traced_call` converts the errors of a call.
+"""
 
 
 def main() -> int:
-    """Look at every handler of the product at `--root`; 1 and a line for each breach on stderr."""
+    """Check every handler of the product at `--root`; return 1 after writing a line for each breach to stderr."""
     parser = argparse.ArgumentParser(description="Check where the product catches any exception at all.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to look at")
     root: Path = parser.parse_args().root
@@ -55,7 +58,7 @@ def main() -> int:
 
 
 def _broad(tree: ast.Module) -> Iterator[int]:
-    """The lines of handlers that catch any exception and keep it."""
+    """The lines of handlers that catch every exception and do not raise it again."""
     for node in ast.walk(tree):
         match node:
             case ast.ExceptHandler():
@@ -69,14 +72,14 @@ def _broad(tree: ast.Module) -> Iterator[int]:
 
 
 def _catches_all(kind: ast.expr | None) -> bool:
-    """Whether this is no type at all, a broad one, or a tuple with such a one in it."""
+    """Whether a handler's type is missing, broad, or a tuple with a broad type."""
     if isinstance(kind, ast.Tuple):
         return any(map(_catches_all, kind.elts))
     return kind is None or _name(kind) in BROAD
 
 
 def _name(node: ast.expr) -> str:
-    """The last part of a dotted name; "" for anything else."""
+    """The last part of a dotted name; "" for any other expression."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 

@@ -1,7 +1,7 @@
 """Checks that files, functions, classes and folders stay small enough to be read in one go.
 
-What is larger stands in `tools/ratchet.toml` with its limit and its reason; an entry that is not needed any more, or
-whose limit could be tightened, is a breach too, so that sizes only ever go down.
+Larger ones are listed in `tools/ratchet.toml` with a limit and a reason. An entry that is no longer needed, or whose
+limit could be lower, is a breach too, so that sizes only decrease.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from sources import ROOT, python_files, report
 LIMITS = {"file-lines": 400, "function-lines": 50, "class-methods": 8, "folder-files": 12}
 MEDIAN_FUNCTION_LINES = 10
 SLACK = 1.1
-"""How far above the present size the limit of an exception may stand, so that not every edit is a breach."""
+"""Maximum ratio of an exception's limit to the current size, so that not every edit is a breach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """One measured thing: `what` names the limit, `where` the thing (`path` or `path::name`)."""
+    """One measured size. `what` names the limit, `where` the measured thing (`path` or `path::name`)."""
 
     what: str
     where: str
@@ -44,7 +44,7 @@ class Exemption:
 
 
 def main() -> int:
-    """Measure the tree at `--root`; 1 and a line for each breach on stderr."""
+    """Measure the tree at `--root`; return 1 after writing a line for each breach to stderr."""
     parser = argparse.ArgumentParser(description="Check the sizes of files, functions, classes and folders.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to measure")
     root: Path = parser.parse_args().root
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def _measure(path: Path, root: Path) -> Iterator[Size]:
-    """The file itself and every function and class in it."""
+    """The sizes of a file and of every function and class in it."""
     text = path.read_text(encoding="utf-8")
     where = path.relative_to(root).as_posix()
     yield Size("file-lines", where, len(text.splitlines()))
@@ -77,18 +77,18 @@ def _definitions(
 
 
 def _public_methods(node: ast.ClassDef) -> set[str]:
-    """Names, so that a property with its setter, or a method with its overloads, counts once."""
+    """Names of public methods. A property with its setter, or a method with its overloads, counts once."""
     functions = (child for child in node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
     return {function.name for function in functions if not function.name.startswith("_")}
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Lines from `def` to the end, docstring included."""
+    """Number of lines from `def` to the end, including the docstring."""
     return (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def _folders(root: Path) -> Iterator[Size]:
-    """Python files of every folder, `__init__.py` not counted."""
+    """The number of Python files in every folder, without `__init__.py`."""
     counts: dict[str, int] = {}
     for path in python_files(root):
         folder = path.parent.relative_to(root).as_posix()
@@ -116,7 +116,7 @@ def _breaches(sizes: list[Size], exemptions: list[Exemption]) -> Iterator[str]:
 
 
 def _stale(exemption: Exemption, value: int | None) -> Iterator[str]:
-    """What is wrong with an entry of the ratchet itself."""
+    """The errors of an entry in the ratchet itself."""
     entry = f"tools/ratchet.toml: {exemption.what} of {exemption.where}"
     if not exemption.reason.strip():
         yield f"{entry} gives no reason"
@@ -129,7 +129,7 @@ def _stale(exemption: Exemption, value: int | None) -> Iterator[str]:
 
 
 def _median(root: Path) -> Iterator[str]:
-    """Half of the product's functions are short."""
+    """The breach if the product's median function is too long."""
     sizes = [size for path in python_files(root, ["src"]) for size in _measure(path, root)]
     lengths = [size.value for size in sizes if size.what == "function-lines"]
     if lengths and (median := statistics.median(lengths)) > MEDIAN_FUNCTION_LINES:

@@ -1,4 +1,4 @@
-"""Checks that tracked text is about the product only: no machine's paths, no registry hosts, no unfinished work."""
+"""Checks that tracked text contains no paths of one machine, no registry hosts and no unfinished work."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 from sources import ROOT, report
 
 MAX_BYTES = 2_000_000
-"""Larger tracked files are a breach themselves; nothing here needs one."""
+"""Maximum size in bytes of a tracked file; a larger file is a breach."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern that no tracked text file may hold, in the files whose path the second pattern matches.
+    """A pattern that no tracked text file may contain, for the files whose path matches `files`.
 
     The patterns are written so that they do not match themselves.
     """
@@ -30,7 +30,7 @@ class Rule:
 
 RULES = (
     Rule(re.compile(r"(?<![\w.~*}])/(?:work|root)/[\w.]"), re.compile(r"."), "a path of one machine"),
-    # Tests hand invented homes to what must not repeat them.
+    # Tests use invented home folders to check that messages do not contain them.
     Rule(re.compile(r"(?<![\w.~*}])/(?:home|Users)/[\w.]"), re.compile(r"^(?!tests/)"), "a path of one machine"),
     Rule(re.compile(r"(?:extra-)?index[-]url|find[-]links"), re.compile(r"."), "a registry named as an option"),
     Rule(re.compile(r"://[^\s)\"'>]*/simple\b|files\.pythonhosted[.]org"), re.compile(r"."), "a registry host"),
@@ -45,7 +45,7 @@ RULES = (
 
 
 def main() -> int:
-    """Search the tracked files at `--root`; 1 and a line for each breach on stderr."""
+    """Search the tracked files at `--root`; return 1 after writing a line for each breach to stderr."""
     parser = argparse.ArgumentParser(description="Check that tracked text is about the product only.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to search")
     root: Path = parser.parse_args().root

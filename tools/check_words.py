@@ -1,7 +1,7 @@
-"""Checks that names and prose keep to the glossary's words: old words stay out, and modules are named by nouns.
+"""Checks that names and prose use the glossary's words: old words are forbidden, and modules have nouns as names.
 
-A name is looked for as an identifier: a class, function, variable, parameter, attribute or module. Words of plain
-English (`kept`, `late`) are no breach as such; the old class or module of that name is.
+Names are searched as identifiers: classes, functions, variables, parameters, attributes and modules. Words of plain
+English (`kept`, `late`) are allowed; the old class or module of that name is not.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ IDENTIFIERS = {
     "wishes": "expanded",
     "workplace": "application",
 }
-"""Names that were given up, and what is said instead."""
+"""Replacements by forbidden identifier."""
 
 GERUNDS = frozenset({"binding", "framing", "listing", "ranking", "routing", "scoring", "staging"})
-"""Names of modules in -ing that are nouns of the field: data binding, HTTP's framing, Git's staging area."""
+"""Names of modules in -ing that are established nouns: data binding, HTTP framing, Git's staging area."""
 
 PHRASES = {
     r"\bWhose parameters\b": "say what the parameter is",
@@ -97,7 +97,7 @@ PHRASES = {
     r"\bThem in memory\b|\bsays it in the log\b": "name the subject",
     r"\b[Mm]end (it|the|or)\b": "correct or repair",
 }
-"""Patterns of prose that was given up, and what is said instead; for comments, docstrings and documentation."""
+"""Replacements by pattern of forbidden prose; for comments, docstrings and documentation."""
 
 PROSE = ("*.md", "docs/**/*.md", "examples/README.md")
 EXCEPT = frozenset(
@@ -109,11 +109,11 @@ EXCEPT = frozenset(
         "tests/architecture/test_words_check.py",
     }
 )
-"""What was said in earlier releases, and what names the old words to forbid them."""
+"""Files that are not checked: texts about earlier releases, and files that list the forbidden words."""
 
 
 def main() -> int:
-    """Look through the project at `--root`; 1 and a line for each breach on stderr."""
+    """Check the project at `--root`; return 1 after writing a line for each breach to stderr."""
     parser = argparse.ArgumentParser(description="Check that names and prose keep to the glossary's words.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to look at")
     root: Path = parser.parse_args().root
@@ -134,7 +134,7 @@ def _code(root: Path) -> Iterator[str]:
 
 
 def _module_name(where: str) -> Iterator[str]:
-    """A breach for each part of a product module's name that ends in -ing and is no noun of the field."""
+    """A breach for each part of a product module's name that ends in -ing and is not an established noun."""
     if where.startswith("src/"):
         for part in Path(where).with_suffix("").parts:
             last = part.rpartition("_")[2]

@@ -44,14 +44,14 @@ kind of their value ("" for none). Kinds: `page`, `folder`, `type`, `tag`, `file
 COMMANDS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
 '''
 KINDS = {"PAGE": "page", "TYPE": "type", "TAG": "tag", "DIR": "files", "FILE": "files", "PATH": "files"}
-"""What a metavar asks for."""
+"""Kind of completion by metavar."""
 
 Parameter = Any
-"""An argument or option of the parser, whose classes have no types."""
+"""An argument or option of the parser, which has no type annotations."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Write or check both files; 1 when one is not as the commands are."""
+    """Write or check both files; return 1 if the check finds one out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when a file is out of date")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the page is")
@@ -68,13 +68,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def page() -> str:
-    """The page as the commands are now."""
+    """The page for the current commands."""
     parts = [HEAD, *(line for name in command_modules(toolset_commands()) for line in _command(name))]
     return "\n".join([*parts, *_common()])
 
 
 def words() -> str:
-    """The module of what shells complete."""
+    """The source of the module with the words that shells complete."""
     rows: list[str] = []
     for name, command in _parsed():
         arguments = tuple(_kind(one) + ("*" if one.nargs == -1 else "") for one in _arguments(command))
@@ -90,7 +90,7 @@ def _nothing(*_: object) -> None:
 
 @cache
 def _parsed() -> list[tuple[str, Parameter]]:
-    """Every command as the parser knows it; what the commands work with is not needed."""
+    """Every command as parsed by typer. The dependencies of the commands are replaced by dummies."""
     lent = cast("Callable[..., Any]", _nothing)
     parts = CliDependencies(*[lent] * 10, toolset_commands=toolset_commands)
     return list(parsed_commands(parts).items())
@@ -105,7 +105,7 @@ def _options(command: Parameter) -> list[Parameter]:
 
 
 def _kind(one: Parameter) -> str:
-    """What kind of word a parameter takes, "" for a flag."""
+    """The kind of word that a parameter takes; "" for a flag."""
     if getattr(one, "is_flag", False):
         return ""
     choices = _choices(one.type_descriptor.annotation)
@@ -147,7 +147,7 @@ def _usage(one: Parameter) -> str:
 
 
 def _told(text: str) -> tuple[str, str, str]:
-    """A command's help taken apart: what it does, examples, and the rest."""
+    """The parts of a command's help: summary, examples, and the rest."""
     summary, _, behind = text.partition("\n\nExamples:\n")
     examples, _, rest = behind.partition("\n\n")
     return summary, inspect.cleandoc(examples), rest.strip()

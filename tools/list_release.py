@@ -18,7 +18,7 @@ _RULE = re.compile(r"^([a-z-]+):[^#\n]*## (.*)$", re.MULTILINE)
 
 
 def main() -> int:
-    """Write or check the table; 1 if it differs from the Makefile."""
+    """Write or check the table; return 1 if the check finds a difference to the Makefile."""
     parser = argparse.ArgumentParser(description="Make the table of make targets in docs/release.md.")
     parser.add_argument("--check", action="store_true", help="compare only")
     parser.add_argument("--page", type=Path, default=PAGE)
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def with_table(page: str, makefile: str) -> str:
-    """The page with the table of the Makefile's targets between its two marks."""
+    """The page with the current table of the Makefile's targets between its two marks."""
     said = dict(_RULE.findall(makefile))
     missing = [name for name in TARGETS if name not in said]
     if missing or BEGIN not in page or END not in page:

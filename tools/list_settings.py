@@ -39,7 +39,7 @@ This page is made by `python tools/list_settings.py`.
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Write or check both pages; 1 when one is not as the code is."""
+    """Write or check both pages; return 1 if the check finds one out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when a page is out of date")
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of the pages")
@@ -82,7 +82,7 @@ def _errors() -> Iterator[str]:
 
 
 def _meaning(code: Code) -> str:
-    """What the error of a code says of itself."""
+    """The meaning of an error code, from the docstring of its class."""
     if code is Code.INTERNAL:
         return "An error of the product; its log has the details."
     kinds = (kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, KnowledgeError))

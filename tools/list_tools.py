@@ -25,11 +25,11 @@ seen nor called. Tokens are the characters of `tools/list` as compact JSON, divi
 This page is made by `python tools/list_tools.py`.
 """
 MAX_DEFAULT = 30
-"""Characters of a default that is shown."""
+"""Maximum length in characters of a default value that is shown."""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Write or check the page; 1 when it is not as the toolsets are."""
+    """Write or check the page; return 1 if the check finds it out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; 1 when the page is out of date")
     parser.add_argument("--page", type=Path, default=PAGE, help="where the page is")
@@ -44,19 +44,19 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def page() -> str:
-    """The page as the toolsets are now."""
+    """The page for the current toolsets."""
     toolsets = [_load_toolset(name) for name in sorted(TOOLSETS)]
     return "\n".join([HEAD, *_costs(toolsets), *(line for one in toolsets for line in _toolset(one))])
 
 
 def tokens(tools: list[Tool]) -> int:
-    """What listing them costs an agent: characters of compact JSON / 4."""
+    """The token cost of listing the tools: characters of compact JSON / 4."""
     text = json.dumps([wire(tool) for tool in tools], separators=(",", ":"), ensure_ascii=False)
     return round(len(text) / 4)
 
 
 def wire(tool: Tool) -> Mapping[str, object]:
-    """A tool as `tools/list` has it."""
+    """A tool in the form of `tools/list`."""
     shown: dict[str, object] = {
         "name": tool.name,
         "title": tool.title,
@@ -78,7 +78,7 @@ def _load_toolset(name: str) -> Toolset:
 
 
 def _costs(toolsets: list[Toolset]) -> Iterator[str]:
-    """What each toolset costs an agent at each tier."""
+    """Table rows with the number of tools and their token cost, per toolset and tier."""
     yield f"| toolset | {' | '.join(f'{tier}: tools | tokens' for tier in TIERS)} |"
     yield f"|---|{'---:|' * 2 * len(TIERS)}"
     for toolset in toolsets:

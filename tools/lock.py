@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 def main() -> int:
-    """Resolve both files; 1 with a line on stderr when that fails."""
+    """Resolve both files; return 1 with a line on stderr on failure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that pyproject.toml allows")
     upgrade = parser.parse_args().upgrade
@@ -46,14 +46,14 @@ def main() -> int:
 
 
 def _install_resolver(folder: Path) -> Path:
-    """Put the resolver (uv) into a folder of its own: it is used here alone and so pinned nowhere."""
+    """Install the resolver (uv) into a separate folder. It is used only here, and therefore not pinned."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--target", str(folder), "uv"], check=True)
     return folder / "bin" / "uv"
 
 
 def _lock(resolver: Path, requirements: list[str], target: Path, options: list[str]) -> None:
-    """Resolve into `target`; what stands there is read first, so its pins stay where they fit."""
+    """Resolve into `target`. The resolver reads the existing file first and keeps pins that still fit."""
     command = [str(resolver), "pip", "compile", "-", "--output-file", str(target), "--quiet", "--no-config"]
     command += ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-header", "--no-annotate"]
     subprocess.run([*command, *options], input="\n".join(requirements), text=True, check=True, cwd=ROOT)
@@ -61,7 +61,7 @@ def _lock(resolver: Path, requirements: list[str], target: Path, options: list[s
 
 
 def _tidy(text: str) -> str:
-    """The resolver's output without entries for browsers' Python, and proof that it names no host."""
+    """The resolver's output without entries for Python in browsers; fails if the output names a host."""
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith("#")]
     starts = [match.start() for match in _ENTRY.finditer("".join(lines))]
     joined = "".join(lines)

@@ -1,4 +1,4 @@
-"""Builds a wheel that holds the installed model, so that who installs it needs no download and no conversion.
+"""Builds a wheel that contains the installed model, so that its users need no download and no conversion.
 
 make model-wheel          dist/commonplace_model_minilm-<version>-py3-none-any.whl
 """
@@ -34,7 +34,7 @@ packages = ["{PACKAGE}"]
 
 
 def main() -> int:
-    """Build it from the installed model; 1 with a line on stderr where there is none."""
+    """Build the wheel from the installed model; return 1 with a line on stderr if no model is installed."""
     source = load_settings().model_dir / MODEL
     if not source.is_dir():
         sys.stderr.write("model-wheel: no model is installed. Run: commonplace model install\n")

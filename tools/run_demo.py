@@ -1,7 +1,7 @@
-"""What `make run` does: index a folder, ask it three questions as an MCP client would, and print the client's entry.
+"""Implements `make run`: indexes a folder, asks three questions as an MCP client, and prints the client's entry.
 
-The server is the product's own, started as a client starts it; the client is the official SDK's. On a terminal it then
-stays serving over HTTP until Ctrl-C.
+The server is the product's own, started as by a client; the client is that of the official SDK. On a terminal, the
+server then also runs over HTTP until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ QUESTIONS = (
     "What may be deleted when the disk is full?",
     "係留場所の水深",
 )
-"""For the example; a folder of one's own is asked for titles of its own."""
+"""Questions for the example; for any other folder, titles from that folder are used."""
 SHOWN = 3
-"""Questions asked, and answers shown to each."""
+"""Number of questions, and number of answers shown for each."""
 NAMED = 6
-"""Links named in one line."""
+"""Maximum number of links named in one line."""
 MODEL_COST = "downloads 80 MB, once; 8 s on a fast line"
 TIMEOUT = 120.0
-"""Seconds that one call may take; the first one waits for the index."""
+"""Timeout in seconds of one call; the first call waits for the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ class Base:
 
 
 class DemoError(Exception):
-    """The demonstration cannot go on; the message is for the person at the terminal."""
+    """The demonstration failed; the message is for the person at the terminal."""
 
 
 def main() -> int:
-    """Run the demonstration on the folder given; 0 when every question was answered, else 1 with the reason."""
+    """Run the demonstration on the given folder; return 0 if every question was answered, else 1 with the reason."""
     parser = argparse.ArgumentParser(description="Index a folder, question it over MCP, print the client's entry.")
     parser.add_argument("folder", type=Path, nargs="?", default=EXAMPLE, help="a folder of Markdown")
     folder: Path = parser.parse_args().folder.expanduser().resolve()
@@ -62,7 +62,7 @@ def main() -> int:
     try:
         _index(folder)
         asyncio.run(_question(folder))
-    except* (DemoError, MCPError) as group:  # the client wraps what is raised while it is open
+    except* (DemoError, MCPError) as group:  # the client wraps exceptions that are raised while it is open
         failure = _innermost(group)
     if failure:
         sys.stderr.write(f"run: {failure}\n")
@@ -73,7 +73,7 @@ def main() -> int:
 
 
 def _stay(folder: Path) -> int:
-    """Serve over HTTP until Ctrl-C, which the server gets too and ends well on."""
+    """Serve over HTTP until Ctrl-C. The server receives the same signal and shuts down cleanly."""
     print("\nServing over HTTP as well; Ctrl-C ends it.", flush=True)
     with subprocess.Popen([str(COMMAND), "serve", str(folder)]) as server:
         try:
@@ -84,7 +84,7 @@ def _stay(folder: Path) -> int:
 
 
 def _offer_model(folder: Path) -> None:
-    """Say how search by meaning is added, where it is not there yet."""
+    """Print how to add search by meaning, unless a model is installed."""
     asked = [str(COMMAND), "model", "status", "--json", "--kb", str(folder)]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if '"status": "missing"' in done.stdout or '"status":"missing"' in done.stdout:
@@ -97,7 +97,7 @@ def _innermost(group: BaseExceptionGroup[DemoError | MCPError]) -> str:
 
 
 def _index(folder: Path) -> None:
-    """Bring the index up to date first, in a process of its own, which shows its progress on a terminal."""
+    """Update the index in a separate process, which shows its progress on a terminal."""
     if not folder.is_dir():
         raise DemoError(f"there is no folder {folder}")
     began = time.perf_counter()
@@ -108,7 +108,7 @@ def _index(folder: Path) -> None:
 
 
 async def _question(folder: Path) -> None:
-    """Open a session with a server of our own and ask."""
+    """Open a session with a server process and ask the questions."""
     server = StdioServerParameters(
         command=str(COMMAND), args=["mcp", str(folder), "--toolset", "kb"], env=dict(os.environ)
     )
@@ -128,7 +128,7 @@ async def _base(client: Client) -> Base:
 
 
 async def _own_questions(client: Client, base: Base) -> list[str]:
-    """Titles from the beginning, the middle and the end of the folder's own list, longer ones before short ones."""
+    """Titles from the beginning, the middle and the end of the folder's list, preferably of about five words."""
     step = max(base.entries // SHOWN, 1)
     questions: list[str] = []
     for offset in range(0, min(step * SHOWN, base.entries), step):
@@ -139,7 +139,7 @@ async def _own_questions(client: Client, base: Base) -> list[str]:
 
 
 async def _search(client: Client, number: int, question: str) -> str:
-    """Ask one question, print the best answers, and return the id of the first."""
+    """Ask one question, print the best answers, and return the id of the first answer."""
     began = time.perf_counter()
     answer = await _call(client, "kb_search", query=question, limit=SHOWN)
     took = 1000 * (time.perf_counter() - began)

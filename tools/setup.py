@@ -1,7 +1,7 @@
-"""Makes `.venv` fit this checkout: the pinned packages, the package itself, byte-compiled; nothing when it fits.
+"""Sets up `.venv` for this checkout: the pinned packages and the package itself, byte-compiled. Idempotent.
 
-Run by `make setup` (what the product needs) and `make setup-dev` (what checks and tests add) with the machine's own
-Python, so that it uses the standard library only.
+Run by `make setup` (packages of the product) and `make setup-dev` (packages of checks and tests) with the machine's own
+Python, so it uses the standard library only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SetupError(Exception):
 
 
 def main() -> int:
-    """Set up what is asked for; 1 with the reason on stderr when a step fails."""
+    """Set up the requested packages; return 1 with the reason on stderr if a step fails."""
     parser = argparse.ArgumentParser(description="Make .venv fit this checkout.")
     parser.add_argument("--dev", action="store_true", help="with what checks and tests need")
     dev = parser.parse_args().dev
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _once(lock: str, install: Callable[[str], None]) -> None:
-    """Install, unless the environment was last set up from just this lock, here, for this Python."""
+    """Install, unless the environment was last set up from this lock file, at this path, for this Python."""
     stamp = VENV / f".fits-{lock}"
     wanted = _digest(lock)
     if PYTHON.exists() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
@@ -65,12 +65,12 @@ def _install_checks(lock: str) -> None:
 
 
 def _make_venv() -> None:
-    """Keep a whole `.venv` that this Python made here; replace one that was copied, cut off, or lost its Python."""
+    """Keep a complete `.venv` that this Python created here. Replace a copied or incomplete one."""
     if VENV.is_symlink():
         raise SetupError(".venv is a link, and another checkout may use what it leads to. Remove the link first.")
     made = VENV / ".made"
     origin = f"{ROOT}\n{sys.version}\n"
-    whole = PYTHON.exists() and (VENV / "bin" / "pip").exists()  # pip comes last
+    whole = PYTHON.exists() and (VENV / "bin" / "pip").exists()  # pip is installed last
     if whole and (not made.exists() or made.read_text(encoding="utf-8") == origin):
         made.write_text(origin, encoding="utf-8")
         return
@@ -93,7 +93,7 @@ def _run(command: list[str], reason: str) -> None:
 
 
 def _ended(running: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit code; None when the process runs on after so many seconds."""
+    """The exit code; None if the process still runs after `seconds`."""
     try:
         return running.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -101,14 +101,14 @@ def _ended(running: subprocess.Popen[bytes], seconds: float) -> int | None:
 
 
 def _show_wait(seconds: float) -> None:
-    """Show that the step runs on: one line that changes on a terminal, else a line each time."""
+    """Show that the step is still running: on a terminal a line that is overwritten, else one line per call."""
     line = f"setup: {seconds:.0f} s ..."
     sys.stderr.write(f"\r{line}" if sys.stderr.isatty() else f"{line}\n")
     sys.stderr.flush()
 
 
 def _digest(lock: str) -> str:
-    """What decides whether the environment fits: where it stands, its Python, the pins and the project's own file."""
+    """Digest of everything on which the environment depends: its path, its Python, the pins and `pyproject.toml`."""
     digest = hashlib.sha256(f"{ROOT}\n{sys.version}\n".encode())
     for name in (lock, "pyproject.toml"):
         digest.update((ROOT / name).read_bytes())

@@ -1,7 +1,7 @@
-"""What `make soak` does: every test that `make test` only samples, with whole counts, and a page of what came out.
+"""Implements `make soak`: runs every test that `make test` only samples at full size, and writes a page of results.
 
-The page goes to `docs/soak/DATE.md` and is committed by hand. Its figures are the rounds that each test asked `amount`
-for, and whatever else it noted with `record_property`.
+The page is written to `docs/soak/DATE.md` and committed by hand. Its figures are the rounds for which each test called
+`amount`, and the values recorded with `record_property`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT = 3 * 3600
-"""Seconds that one test may take."""
+"""Timeout in seconds of one test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Row:
 
 
 def main() -> int:
-    """Run everything; pytest's exit code."""
+    """Run all tests; return pytest's exit code."""
     command = ["pytest", "-n", "auto", "-o", f"timeout={TIMEOUT}", *sys.argv[1:]]
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _rows(report: Path) -> list[Row]:
-    """The tests that ran, as pytest's report has them (a file that this process had written, so it is trusted)."""
+    """The tests that ran, from pytest's report, which is trusted because this process had it written."""
     cases = ET.parse(report).getroot().iter("testcase")  # noqa: S314
     rows = [_row(case) for case in cases]
     return sorted((row for row in rows if row.outcome != "skipped"), key=lambda row: row.name)
@@ -90,7 +90,7 @@ def _cell(text: str) -> str:
 
 
 def _machine() -> str:
-    """Cores and processor, as far as the system says."""
+    """Number of cores and processor name, as far as the system reports them."""
     facts = Path("/proc/cpuinfo")
     models = (
         [line.partition(": ")[2] for line in facts.read_text().splitlines() if "model name" in line]

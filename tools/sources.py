@@ -1,4 +1,4 @@
-"""What the checks of the sources share: which Python files there are, and how a breach is reported."""
+"""Functions shared by the checks of the sources: listing Python files, and reporting breaches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def python_files(root: Path, folders: Iterable[str] = FOLDERS) -> list[Path]:
 
 
 def report(name: str, breaches: list[str]) -> int:
-    """Write the breaches, one a line, to stderr; the exit code of the check."""
+    """Write the breaches to stderr, one per line; return the exit code of the check."""
     for breach in breaches:
         sys.stderr.write(f"{name}: {breach}\n")
     return 1 if breaches else 0

@@ -1,4 +1,4 @@
-"""Takes the README's picture: a page of the example, served by this checkout, in Chromium without a window.
+"""Takes the README's picture: a page of the example, served by this checkout, in headless Chromium.
 
 make picture
 """
@@ -21,7 +21,7 @@ _SERVING = re.compile(r"Serving on (http://\S+)")
 
 
 def main() -> int:
-    """Write `docs/pages.png`; 1 with the reason on stderr if it is too large."""
+    """Write `docs/pages.png`; return 1 with the reason on stderr if it is too large."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {"XDG_CACHE_HOME": folder, "XDG_STATE_HOME": folder, "PATH": "/usr/bin:/bin"}
         command = [sys.executable, "-m", "commonplace", "serve", str(ROOT / "examples" / "kb"), "--port", "0"]
@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def _url(server: subprocess.Popen[str]) -> str:
-    """Where the server listens."""
+    """The URL at which the server listens."""
     for line in server.stderr or ():
         if found := _SERVING.match(line):
             return found[1]

@@ -1,12 +1,13 @@
-"""Shows which modules a value passes: runs a command and lists each function of the product that is given a word.
+"""Traces a value through modules: runs a command and lists each function of the product that receives a word.
 
     .venv/bin/python tools/trace_value.py zebrawort search zebrawort -C ~/notes
     .venv/bin/python tools/trace_value.py zebrawort mcp ~/notes < messages.jsonl
 
-The word should be one that nothing else contains. Standard error gets one line for each function that had the word in
-an argument, when it is first called; and when the command ends, the number of modules and of packages, and how often a
-call went to a part above its caller's: of all calls, and of the walk, which ends before the first write to disk or the
-first call of the index and leaves the parser of documents out. Calls of other processes are not seen.
+The word should be one that nothing else contains. Standard error gets one line for the first call of each function that
+receives the word in an argument. When the command ends, standard error gets the number of modules and of packages, and
+the number of calls to a part above the caller's. These figures are given for all calls and for the walk. The walk ends
+before the first write to disk or the first call of the index, and excludes the parser of documents. Calls of other
+processes are not traced.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ FLOORS = (
     ("faces",),
     ("plugins", "background_sync"),
 )
-"""Parts from the bottom up, as in docs/ARCHITECTURE.md; what is not named is above all of them."""
+"""Parts from the bottom up, as in docs/ARCHITECTURE.md. Any other part is above all of them."""
 ROOM_FLOORS = {
     "rules": 0,
     "remote": 1,
@@ -47,17 +48,17 @@ ROOM_FLOORS = {
 }
 """The floor of each part of a toolset."""
 WALK_ENDS = ("store/disk/durable.py", "index/")
-"""Beginnings of the modules at which a walk ends: the first write to disk, and the index."""
+"""Prefixes of the modules at which a walk ends: the first write to disk, and the index."""
 PARSER = "domain/document_reader.py"
 MAX_DEPTH = 3
-"""Levels of objects in which the word is looked for."""
+"""Maximum depth of nested objects that are searched for the word."""
 MAX_ITEMS = 50
-"""Larger containers are not looked into."""
+"""Maximum size of a container that is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One call of a function that was given the word."""
+    """One call of a function that received the word."""
 
     module: str
     """Path below `src/commonplace`."""
@@ -65,24 +66,24 @@ class Step:
     caller: str
     """Path of the nearest caller in the product; "" if there is none."""
     parses: bool
-    """Whether it belongs to the parser of documents, or was called by it."""
+    """Whether the function belongs to the parser of documents, or was called by it."""
 
 
 @dataclass(slots=True)
 class Trace:
-    """The calls that were given a word."""
+    """The calls that received a word."""
 
     word: str
     steps: list[Step] = field(default_factory=list[Step])
 
     @property
     def walk(self) -> Sequence[Step]:
-        """The calls up to the first write to disk or call of the index, without the parser's."""
+        """The calls up to the first write to disk or call of the index, without those of the parser."""
         before = takewhile(lambda step: not step.module.startswith(WALK_ENDS), self.steps)
         return [step for step in before if not step.parses]
 
     def on_event(self, frame: FrameType, event: str, _: object) -> None:
-        """Note a call, as `sys.setprofile` takes it."""
+        """Record a call; a callback for `sys.setprofile`."""
         code = frame.f_code
         module = module_of(code)
         if event != "call" or not module or code.co_name.startswith("<"):
@@ -97,15 +98,15 @@ class Trace:
             self.steps.append(step)
 
     def summary(self) -> str:
-        """The figures of all calls, and of the walk."""
+        """The figures for all calls, and for the walk."""
         return f"all: {figures(self.steps)}\nwalk: {figures(self.walk)}"
 
 
 def figures(steps: Sequence[Step]) -> str:
-    """Number of modules, packages and stays (runs of steps in one package), and of calls to a part above the caller's.
+    """The number of modules, packages and stays (runs of steps in one package), and of calls to a higher part.
 
     Args:
-        steps: In the order of the calls.
+        steps: The steps in the order of the calls.
     """
     modules = dict.fromkeys(step.module for step in steps)
     packages = [str(PurePath(step.module).parent) for step in steps]
@@ -115,7 +116,7 @@ def figures(steps: Sequence[Step]) -> str:
 
 
 def module_of(code: CodeType) -> str:
-    """Path of a function's module below `src/commonplace`; "" if it is not of the product."""
+    """Path of a function's module below `src/commonplace`; "" if it is not part of the product."""
     return code.co_filename.removeprefix(SOURCES) if code.co_filename.startswith(SOURCES) else ""
 
 
@@ -129,7 +130,7 @@ def floor_of(module: str) -> int:
 
 
 def contains(value: object, word: str, depth: int = 0) -> bool:
-    """Whether a value is, or holds within `MAX_DEPTH` levels, text with the word."""
+    """Whether a value is text with the word, or contains such text within `MAX_DEPTH` levels."""
     if isinstance(value, str):
         return word in value
     if isinstance(value, bytes | bytearray):
@@ -155,7 +156,7 @@ def _parts_of(value: object) -> list[object]:
 
 
 def _callers_of(frame: FrameType) -> Iterator[str]:
-    """The modules of the product that led to a call, the nearest first."""
+    """The product modules in the call stack, nearest first."""
     back = frame.f_back
     while back is not None:
         if module := module_of(back.f_code):
@@ -168,7 +169,7 @@ def _stop(_: int, __: FrameType | None) -> None:
 
 
 def main() -> int:
-    """Run the command with the trace; its exit code, 2 without a word and a command."""
+    """Run the command with the trace; return its exit code, or 2 if the arguments are incomplete."""
     if len(sys.argv) <= 2:  # noqa: PLR2004 - the word and a command
         print("usage: trace_value.py WORD COMMAND [ARGUMENT...]", file=sys.stderr)
         return 2

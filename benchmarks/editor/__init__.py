@@ -1,4 +1,4 @@
-"""The language server as an editor sees it: its start, and what a person waits for after a key, over 9,753 pages."""
+"""The language server as used by an editor: its start, and the response times of requests, over 9,753 pages."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from benchmarks.trees import generated_tree, real_tree
 
 PART = "editor"
 PAGES = 60
-"""Open pages, each asked once for each kind of question."""
+"""Number of open pages. Each kind of request is sent once per page."""
 REACH = "p50 20"
 GENERATED = (10_000, 5)
-"""Files and sections of each where no corpus is at hand."""
+"""Number of files, and of sections per file, if no corpus is available."""
 _LINK = re.compile(r"\[[^\]\n`]+\]\(([\w./-]+\.md)(?:#[\w-]+)?\)")
 _HEADING = re.compile(r"^#{1,3} \S.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An open page, and where in it is asked; positions are 0-based lines and characters."""
+    """An open page with the positions of its requests, as 0-based lines and characters."""
 
     uri: str
     text: str
     link: dict[str, int]
-    """In the target of a link."""
+    """Position in the target of a link."""
     heading: dict[str, int]
 
 
@@ -67,7 +67,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def _questions(server: _Server) -> Iterator[tuple[str, Callable[[Page], object]]]:
-    """What is asked of each page."""
+    """The kinds of requests, each with a function that sends the request for a page."""
     yield "definition", lambda page: server.ask("textDocument/definition", _at(page, page.link))
     yield "hover", lambda page: server.ask("textDocument/hover", _at(page, page.link))
     yield "completion of a path", lambda page: server.ask("textDocument/completion", _at(page, page.link))
@@ -94,7 +94,7 @@ def _at(page: Page, place: dict[str, int] | None) -> dict[str, Any]:
 
 
 def _pages(folder: Path) -> list[Page]:
-    """Pages over the whole tree that have a link to another page and a heading."""
+    """Pages throughout the tree that have a link to another page and a heading."""
     found: list[Page] = []
     files = sorted(folder.rglob("*.md"))
     for file in files[:: max(1, len(files) // (PAGES * 6))]:
@@ -122,7 +122,7 @@ def _start(command: list[str], folder: Path, environment: Mapping[str, str], pag
 
 
 class _Server:
-    """A language server that was started and initialized; ended with its block."""
+    """A language server, started and initialized; terminated at the end of the `with` block."""
 
     def __init__(self, command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -157,7 +157,7 @@ class _Server:
         """The result of a request.
 
         Raises:
-            RuntimeError: it was answered by an error.
+            RuntimeError: the server answered with an error.
         """
         self._next += 1
         self._send({"id": self._next, "method": method, "params": params})

@@ -1,8 +1,8 @@
-"""Requests over kept HTTP connections, as clients with connection pools make them, on the tree of `serving`, in Git.
+"""Requests over persistent HTTP connections, as clients with connection pools send them, on the tree of `serving`.
 
-REST read, REST search and MCP search, each alone on one connection, with the time from sending the request to having
-the whole answer; then on 1 to 256 connections at once, with one worker and with two, without a writer and beside one
-that makes twenty commits a second. A search over stdio stands beside them.
+REST read, REST search and MCP search are first measured on one connection, from sending the request to receiving the
+whole answer. Then 1 to 256 connections are used at once, with one worker and with two, without a writer and with a
+writer that makes twenty commits per second. A search over stdio is the comparison. The tree is a Git repository.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ __all__ = ["WRITES", "HttpServer", "LoadResult", "Writer", "load_requests", "row
 PART = "http"
 FILES = 10_000
 PAGES = 200
-"""Pages that are read."""
+"""Number of pages that are read."""
 ROUNDS = 3
-"""How often every question is asked."""
+"""Number of times that every request is sent."""
 WORKERS = (1, 2)
 CONNECTIONS = (1, 8, 32, 128, 256)
 LOAD_SECONDS = 2.5
-"""For each number of connections."""
+"""Duration of a load in seconds, for each number of connections."""
 WRITES = 20
-"""Writes a second of the writer."""
+"""Writes of the writer per second."""
 WRITER = ("--tier", "write", "--commit", "auto")
 
 
@@ -58,7 +58,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def serving(work: Work, tree: Tree, workers: int) -> HttpServer:
-    """A server of so many workers, all of which answer, that may write; its state is below the part's folder."""
+    """A server with `workers` workers, all ready, and permission to write. Its state is in the part's folder."""
     state = {name: str(work.folder / "state") for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")}
     server = HttpServer(tree, state, "--workers", str(workers), *WRITER)
     try:
@@ -71,7 +71,7 @@ def serving(work: Work, tree: Tree, workers: int) -> HttpServer:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What was measured."""
+    """The parameters of one load."""
 
     what: str
     connections: int
@@ -95,7 +95,7 @@ class _Measured:
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return self.load.rate
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ def _median(loads: Sequence[_Measured]) -> _Measured:
 
 
 def _compared(loads: Mapping[_Case, _Measured]) -> Iterator[Row]:
-    """What two workers gain, what more connections lose, and what a writer costs readers."""
+    """Ratios: two workers against one, more connections against fewer, and reading with a writer against without."""
     rates = {(case.what, case.connections, case.workers, case.is_beside_writer): load for case, load in loads.items()}
     for what in dict.fromkeys(case.what for case in loads):
         for connections in CONNECTIONS[1:]:
@@ -172,7 +172,7 @@ def _stdio(work: Work, tree: Tree) -> Row:
 
 
 def _calls(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[Callable[[], object]], str]]:
-    """What is measured, the calls, and the figure to reach."""
+    """Names of the figures, the calls, and the targets."""
     listed = server.get(f"/pages?limit={PAGES}")["pages"]
     paths = [f"/pages/{quote(page['path'], safe='')}" for page in listed]
     searches = [f"/search?{urlencode({'q': text, 'limit': 10})}" for text in tree.questions]
@@ -183,7 +183,7 @@ def _calls(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[Calla
 
 
 def load_requests(server: HttpServer, tree: Tree) -> Iterator[tuple[str, Sequence[bytes], str]]:
-    """What is measured, whole HTTP requests, and the figure to reach."""
+    """Names of the figures, whole HTTP requests, and the targets."""
     listed = server.get(f"/pages?limit={PAGES}")["pages"]
     pages = [server.request("GET", f"/api/v1/pages/{quote(page['path'], safe='')}") for page in listed]
     yield "REST read", pages, "≥ 1,000 a second per core, ≤ 1 CPU ms"

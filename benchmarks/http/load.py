@@ -1,4 +1,4 @@
-"""Load from many kept connections, and a writer beside it."""
+"""Load from many persistent connections, and a concurrent writer."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ _LENGTH = b"\r\ncontent-length:"
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """What a number of connections saw."""
+    """The result of a load."""
 
     times: Sequence[float]
-    """Milliseconds from sending each request to having the whole answer, sorted."""
+    """Milliseconds from sending each request to receiving the whole answer, sorted."""
     wall: float
-    """Seconds."""
+    """Duration in seconds."""
     errors: int
-    """Answers of another status than 200 and 201, and connections that the server closed."""
+    """Number of answers with a status other than 200 and 201, and of connections that the server closed."""
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return len(self.times) / self.wall
 
 
 @dataclass(slots=True)
 class _Exchange:
-    """A request on its way and what has come of its answer."""
+    """A pending request, and the part of its answer received so far."""
 
     sent: float
     come: bytearray = field(default_factory=bytearray)
     length: int = -1
-    """Bytes of the whole answer; -1 until its head is there."""
+    """Length of the whole answer in bytes; -1 until its head is received."""
 
     def add(self, piece: bytes) -> bool:
-        """Whether the answer is whole with this piece."""
+        """Add received bytes; return whether the answer is complete."""
         self.come += piece
         if self.length < 0 and (end := self.come.find(_HEAD_END)) >= 0:
             head = bytes(self.come[:end]).lower()
@@ -59,16 +59,16 @@ class _Exchange:
 
 
 def run_load(port: int, requests: Sequence[bytes], connections: int, seconds: float) -> LoadResult:
-    """Keep each connection busy for some seconds; requests that are on their way then are waited for.
+    """Keep each connection busy for some seconds, and then wait for pending requests.
 
     Args:
-        port: Of the server, on this machine.
+        port: Port of the server, on this machine.
         requests: Whole HTTP requests, sent in turn.
-        connections: How many.
-        seconds: How long requests are sent.
+        connections: Number of connections.
+        seconds: Duration in seconds of sending.
 
     Raises:
-        TimeoutError: nothing was answered for `TIMEOUT` seconds.
+        TimeoutError: no answer was received for `TIMEOUT` seconds.
     """
     chosen = cycle(requests)
     times: list[float] = []
@@ -104,25 +104,25 @@ def run_load(port: int, requests: Sequence[bytes], connections: int, seconds: fl
 
 @dataclass(slots=True)
 class Writer:
-    """A thread that writes new pages at a rate, on a connection of its own."""
+    """A thread that writes new pages at a fixed rate, on a separate connection."""
 
     server: HttpServer
     rate: int
-    """Writes a second."""
+    """Writes per second."""
     times: list[float] = field(default_factory=list[float])
-    """Milliseconds of each write that ended."""
+    """Milliseconds of each completed write."""
     seconds: float = 0.0
-    """How long it wrote."""
+    """Duration of writing in seconds."""
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start writing."""
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
     def end(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()

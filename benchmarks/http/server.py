@@ -1,4 +1,4 @@
-"""A `commonplace serve` process as its clients see it."""
+"""A `commonplace serve` process and a client connection."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from benchmarks.machine.processes import cpu_seconds
 from benchmarks.trees import Tree
 
 TIMEOUT = 120.0
-"""Seconds for the first index and for any one answer."""
+"""Timeout in seconds of the first index, and of each answer."""
 IDLE_SECONDS = 5.0
-"""Seconds without a request after which the connection is not used again: the server closes idle ones."""
+"""Seconds without a request after which the connection is not reused, because the server closes idle ones."""
 REVISION = "2026-07-28"
-"""Of MCP."""
+"""Protocol version of MCP."""
 CLIENT = "benchmark"
 
 
 def tool_call(tool: str, arguments: Mapping[str, object]) -> tuple[bytes, dict[str, str]]:
-    """Body and headers of a call of a tool, as the newer era has it."""
+    """Body and headers of a tool call in the newer era of MCP."""
     meta = {"protocolVersion": REVISION, "clientInfo": {"name": CLIENT, "version": "0"}, "clientCapabilities": {}}
     about = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
     params = {"name": tool, "arguments": arguments, "_meta": about}
@@ -42,22 +42,22 @@ def tool_call(tool: str, arguments: Mapping[str, object]) -> tuple[bytes, dict[s
 
 
 class HttpServer:
-    """A `commonplace serve` process and one connection to it; ended with its block."""
+    """A `commonplace serve` process and one connection to it; terminated at the end of the `with` block."""
 
     def __init__(
         self, tree: Tree, environment: Mapping[str, str], *arguments: str, remote: Path | None = None, port: int = 0
     ) -> None:
-        """Start it.
+        """Start the server.
 
         Args:
-            tree: What it serves.
-            environment: Added to this process's own.
+            tree: The served tree.
+            environment: Variables added to this process's environment.
             arguments: Further flags of `commonplace serve`.
-            remote: A remote of the tree, which is followed instead of serving the folder.
-            port: Port; 0 for any that is free.
+            remote: A remote of the tree to follow instead of serving the folder.
+            port: Port; 0 for any free one.
 
         Raises:
-            RuntimeError: It ended instead of serving.
+            RuntimeError: the process exited.
         """
         served = ["--replica-of", str(remote)] if remote else [str(tree.folder)]
         self.process = subprocess.Popen(
@@ -83,32 +83,32 @@ class HttpServer:
         self.process.communicate(timeout=60)
 
     def get(self, path: str) -> dict[str, Any]:
-        """What the REST API answers.
+        """The REST API's answer to a GET request.
 
         Raises:
-            RuntimeError: It answered with an error.
+            RuntimeError: the answer is an error.
         """
         return self._asked("GET", f"/api/v1{path}", None, {})
 
     def put(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        """What the REST API answers to a page that is written.
+        """The REST API's answer to a PUT request.
 
         Raises:
-            RuntimeError: It answered with an error.
+            RuntimeError: the answer is an error.
         """
         return self._asked("PUT", f"/api/v1{path}", json.dumps(body).encode(), {"Content-Type": "application/json"})
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> dict[str, Any]:
-        """The result of a call of a tool over MCP.
+        """The result of a tool call over MCP.
 
         Raises:
-            RuntimeError: It answered with an error.
+            RuntimeError: the answer is an error.
         """
         body, headers = tool_call(tool, arguments)
         return self._asked("POST", "/mcp/kb", body, headers)["result"]
 
     def request(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
-        """A whole HTTP request, for a connection of one's own."""
+        """A whole HTTP request, for another connection."""
         lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         if body:
@@ -116,14 +116,14 @@ class HttpServer:
         return "\r\n".join([*lines, "", ""]).encode() + body
 
     def cpu(self) -> float:
-        """CPU seconds of the process and its workers so far, in steps of the kernel's clock, mostly 0.01 (Linux)."""
+        """CPU seconds that the process and its workers have used; the resolution is mostly 0.01 s (Linux)."""
         return cpu_seconds(self.process.pid)
 
     def await_workers(self, workers: int) -> None:
-        """Wait until so many workers answer.
+        """Wait until `workers` workers answer.
 
         Raises:
-            TimeoutError: they do not.
+            TimeoutError: the workers do not answer in time.
         """
         until = time.monotonic() + TIMEOUT
         while workers > 1 and (len(self._workers()) < workers or not all(map(_accepts, self._workers()))):
@@ -138,7 +138,7 @@ class HttpServer:
 
     def _asked(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> dict[str, Any]:
         if time.monotonic() - self._used > IDLE_SECONDS:
-            self._connection.close()  # the next request opens another one
+            self._connection.close()  # the next request opens a new connection
         self._used = time.monotonic()
         self._connection.request(method, path, body, dict(headers))
         response = self._connection.getresponse()
@@ -154,7 +154,7 @@ class HttpServer:
 def _accepts(process: int) -> bool:
     """Whether a worker's event loop waits for connections: it watches more than its own wake-up socket (Linux)."""
     for file in Path(f"/proc/{process}/fd").iterdir():
-        with suppress(FileNotFoundError):  # it is closed by now
+        with suppress(FileNotFoundError):  # it was closed meanwhile
             if file.readlink() == Path("anon_inode:[eventpoll]"):
                 watched = Path(f"/proc/{process}/fdinfo/{file.name}").read_text(encoding="ascii").count("tfd:")
                 if watched > 1:

@@ -1,8 +1,9 @@
 """Quality of search on judged question sets: `python -m benchmarks.judged [set…]`.
 
-Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter), indexed as any folder,
-and asked through the service that every face uses, by words, by meaning and by both. nDCG@10 and recall@10 are counted
-over files. Lexical baselines answer the same questions. Folders, indexes and vectors are kept in `.cache/eval`.
+Each set is written to a folder of Markdown files (the title as H1, the id in the frontmatter) and indexed as any
+folder. Its questions are run through the service that every face uses, by words, by meaning and by both. nDCG@10 and
+recall@10 are computed over files. Lexical baselines answer the same questions. Folders, indexes and vectors are cached
+in `.cache/eval`.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from commonplace.settings import Settings, load_settings
 SETS = Path(os.environ.get("SHARED_MATERIAL", Path(__file__).resolve().parents[3] / "shared")) / "eval"
 KEPT = Path(__file__).resolve().parents[2] / ".cache" / "eval"
 FEW_CHUNKS = 100
-"""So few say nothing about a rate."""
+"""Minimum number of chunks for which a rate is printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is measured of each set."""
+    """The configuration of a run."""
 
     folder: Path
-    """Where the sets are."""
+    """Folder of the sets."""
     modes: Sequence[SearchMode]
     half: Half
     noise: str = ""
-    """URL of a model whose vectors are noise; "" for the installed model."""
+    """URL of a model with random vectors; "" for the installed model."""
 
     def judged(self, name: str) -> JudgedSet:
         """A set with the chosen half of its questions."""
@@ -53,7 +54,7 @@ class Run:
 
     @contextmanager
     def opened(self, root: Path, folders: Sequence[Path]) -> Generator[Sequence[Collection]]:
-        """Folders as a server opens them, with cache and state below `root`, indexed and embedded."""
+        """Open folders as a server does, indexed and embedded, with cache and state below `root`."""
         application = Application(folders, self.settings(root))
         try:
             application.sync()
@@ -72,7 +73,7 @@ class Run:
 
 
 def evaluate(run: Run, name: str) -> Iterator[Score]:
-    """Index one set, embed it, ask its questions in each mode, and score the answers."""
+    """Index one set, embed it, run its questions in each mode, and score the answers."""
     judged = run.judged(name)
     root = KEPT / name
     ids = write_vault(judged.documents, root / "vault")
@@ -95,7 +96,7 @@ def evaluate_baselines(run: Run, name: str) -> Iterator[Score]:
 
 
 def evaluate_evidence(run: Run, name: str) -> Iterator[tuple[str, list[float]]]:
-    """For each mode, the recall of the right section within each of the budgets."""
+    """The recall of the right section within each budget, by mode."""
     judged = run.judged(name)
     root = KEPT / f"{name}-pages"
     places = write_pages(judged, root / "vault")
@@ -105,7 +106,7 @@ def evaluate_evidence(run: Run, name: str) -> Iterator[tuple[str, list[float]]]:
 
 
 def embed(collections: Sequence[Collection]) -> None:
-    """Embed what is not embedded yet, and say what it cost."""
+    """Embed the chunks that are not embedded yet, and print the cost."""
     began, cpu = time.perf_counter(), time.process_time()
     before = sum(one.semantic_index.status().chunks for one in collections if one.semantic_index)
     for collection in collections:
@@ -118,7 +119,7 @@ def embed(collections: Sequence[Collection]) -> None:
 
 
 def main() -> int:
-    """Print a table of the sets, all of them unless some are named."""
+    """Print a table of the named sets, or of all sets."""
     given = _arguments()
     names = given.sets or sorted(folder.name for folder in given.folder.glob("*/"))
     if not names:
@@ -191,13 +192,13 @@ def _print_answers(run: Run, names: Sequence[str]) -> None:
     for name in names:
         for mode in run.modes:
             if mode == "semantic":
-                continue  # `search` of notes has no such mode
+                continue  # `search` of the toolset `notes` has no such mode
             for one in answered(run.judged(name), KEPT / f"{name}-answers", mode, embed_folder):
                 print(f"| {one.tool} | {one.budget:,} | {one.recall:.3f} | {one.tokens:,.0f} |", flush=True)
 
 
 def embed_folder(folder: Path) -> None:
-    """Index and embed a folder as a server with the settings of the environment does."""
+    """Index and embed a folder as a server does with the settings of the environment."""
     application = Application([folder], load_settings())
     try:
         application.sync()
@@ -207,7 +208,7 @@ def embed_folder(folder: Path) -> None:
 
 
 def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
-    """Both engines; nothing without OpenSearch."""
+    """Print both engines' scores; nothing without OpenSearch."""
     with opened_cluster() as cluster:
         print("\n| set | questions | own index, nDCG@10 | cluster, nDCG@10 | equal answers |\n|---|---|---|---|---|")
         for name in names:
@@ -223,7 +224,7 @@ def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
 
 
 def _print_typed(run: Run) -> None:
-    """Queries as typed, where the corpora lie beside the sets."""
+    """Print the results of queries as typed, for the corpora beside the sets."""
     typed = TypedQueries(run.folder, KEPT, run.opened, run.modes)
     print("\nQueries as typed:")
     for line in chain(typed.questions(), typed.first_pages(), typed.quotations(), typed.nonsense()):

@@ -1,8 +1,9 @@
-"""What the searching tools show of the right section within a budget, and in how many tokens: part of `make eval`.
+"""The recall and token cost of the search tools within a budget; part of `make eval`.
 
-`notes.search` and `kb_search` with `max_tokens` are asked the same questions over stdio, on the pages of `evidence`. A
-question counts as answered when the answer holds a piece of the text of a document that is judged right. Each folder of
-a set whose questions are asked of one folder is a base of its own: `kb_search` takes no folder.
+`notes.search` and `kb_search` with `max_tokens` get the same questions over stdio, on the pages of `evidence`. A
+question
+counts as answered if the answer contains a piece of text of a document that is judged right. Each folder of a set with
+scopes is a separate base, because `kb_search` has no folder argument.
 """
 
 from __future__ import annotations
@@ -21,28 +22,31 @@ from commonplace.domain.similarity import SearchMode
 TOOLS = (("notes", "search"), ("kb", "kb_search"))
 """Toolset and tool of each search that takes `query` and `max_tokens`."""
 MAX_QUESTIONS = 150
-"""Maximum number of questions of a set, spread over it."""
+"""Maximum number of questions of a set, spread over the set."""
 WARMING_CALLS = 80
-"""Calls before the measured ones: until a server has loaded its model, each waits 0.25 s for it and goes by words."""
+"""Number of calls before the measured ones.
+
+Until a server has loaded its model, each call waits 0.25 s and uses words only.
+"""
 PIECE = 40
-"""Characters of a document's text, blanks left aside, that an answer must hold in a row."""
+"""Number of consecutive characters of a document's text, without blanks, that an answer must contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How one tool answered the questions of a set within a budget."""
+    """The result of one tool on a set within a budget."""
 
     tool: str
     budget: int
     recall: float
-    """In how many of the questions, 0 to 1, a right section was shown."""
+    """Share of the questions, 0 to 1, for which a right section was shown."""
     tokens: float
     """Mean size of an answer: characters / 4, structured content and text together."""
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What one tool answered within a budget so far."""
+    """The sums of one tool within a budget."""
 
     questions: int = 0
     right: int = 0
@@ -50,13 +54,13 @@ class _Tally:
 
 
 def answered(judged: JudgedSet, root: Path, mode: SearchMode, prepare: Callable[[Path], None]) -> Iterator[Answered]:
-    """Ask each tool with each budget.
+    """Send the questions to each tool with each budget.
 
     Args:
         judged: The set.
         root: Folder of the pages, the indexes and the vectors.
-        mode: `keyword`, or `hybrid`.
-        prepare: Embeds a folder of pages, with cache and state where the environment says; called for `hybrid`.
+        mode: `keyword` or `hybrid`.
+        prepare: Embeds a folder of pages, with cache and state as set in the environment; called for `hybrid`.
     """
     os.environ["XDG_CACHE_HOME"], os.environ["XDG_STATE_HOME"] = str(root / "cache"), str(root / "state")
     write_pages(judged, root / "vault")
@@ -91,7 +95,7 @@ def _ask(
 
 
 def _is_shown(question: Question, texts: dict[str, str], answer: str) -> bool:
-    """Whether an answer holds a piece of a right document; of a short one, all of its text."""
+    """Whether an answer contains a piece of a right document, or the whole text of a short one."""
     for document, grade in question.grades.items():
         text = texts.get(document, "")
         pieces = range(0, max(1, len(text) - PIECE + 1), PIECE)

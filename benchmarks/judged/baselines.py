@@ -21,11 +21,11 @@ from benchmarks.judged.sets import DEPTH, JudgedSet, Question, Score, scored
 TOKENIZERS = ("porter unicode61 remove_diacritics 2", "unicode61 remove_diacritics 2", "unicode61 remove_diacritics 0")
 TITLE_WEIGHTS = (1.0, 3.0)
 LANGUAGES: Mapping[str, tuple[str, str]] = {"xquad_de": ("de", "german")}
-"""Stop words and stemmer of a set that is not English."""
+"""Stop words and stemmer of each set that is not English."""
 UNSTEMMED = ("xquad_th", "xquad_vi", "xquad_zh")
 """Sets in languages without a Snowball stemmer."""
 MAX_TUNED = 200
-"""Maximum number of even questions on which a variant is tried."""
+"""Maximum number of even questions used for tuning."""
 _WORD = re.compile(r"\w+")
 
 Documents = Sequence[Mapping[str, str]]
@@ -34,7 +34,7 @@ Rank = Callable[[str], Sequence[str]]
 
 
 class _Retriever(Protocol):
-    """The used part of `bm25s`, which has no types."""
+    """The used part of `bm25s`, which has no type annotations."""
 
     def index(self, corpus: object, *, show_progress: bool) -> None: ...
     def get_scores(self, query_tokens_single: Sequence[str]) -> Sequence[float]: ...
@@ -114,7 +114,7 @@ def _table(documents: Documents, tokenizer: str, title_weight: float, terms: Cal
 
 
 def _bm25(documents: Documents, stop_words: str, stemmer: str) -> Rank:
-    """BM25 as `bm25s` computes it by default; without a stemmer if that is ""."""
+    """BM25 with the defaults of `bm25s`; without stemming if `stemmer` is ""."""
     stem = cast("object", Stemmer.Stemmer(stemmer)) if stemmer else None  # pyright: ignore[reportUnknownMemberType]
     analyse = cast("Callable[..., list[list[str]]]", bm25s.tokenize)  # pyright: ignore[reportUnknownMemberType]
     given: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""The judged sets by a server's own index and by a search cluster: the same questions, words and vectors."""
+"""The judged sets in a server's own index and in a search cluster, with the same questions, words and vectors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMMIT = "c" * 40
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One set in one mode, by both engines."""
+    """The result of one set in one mode, in both engines."""
 
     name: str
     questions: int
@@ -41,12 +41,12 @@ class Compared:
     cluster: float
     """nDCG@10 of the cluster."""
     equal: int
-    """Questions with the same ten documents in the same order."""
+    """Number of questions with the same ten documents in the same order."""
 
 
 @contextmanager
 def opened_cluster() -> Generator[SearchCluster]:
-    """A cluster of one node, as tests start it."""
+    """A cluster of one node, started as in the tests."""
     sys.path.append(str(TESTS))
     from opensearch_cluster.cluster import running  # noqa: PLC0415 - a part of the tests
 
@@ -66,15 +66,15 @@ def compared(
     ids: dict[str, str],
     modes: Sequence[SearchMode],
 ) -> Iterator[Compared]:
-    """Both engines on one set.
+    """The results of both engines on one set.
 
     Args:
         cluster: The cluster.
         collection: The set, indexed and embedded on this machine.
-        settings: What says where the model is.
+        settings: Settings with the folder of the model.
         questions: The questions.
         ids: Ids of the documents by path.
-        modes: How the questions are asked.
+        modes: The search modes.
     """
     meaning = set(modes) != {"keyword"}
     base = SharedBase(collection.name, "judged", meaning=meaning)
@@ -115,17 +115,17 @@ def _answers(
 
 
 class _OneCommit:
-    """A branch of one commit."""
+    """A branch with a single commit."""
 
     def number(self, commit: str) -> int:
-        """1."""
+        """Return 1."""
         del commit
         return 1
 
     def has(self, commit: str) -> bool:
-        """Whether it is the commit."""
+        """Whether the commit is the only one."""
         return commit == COMMIT
 
     def holds(self, tip: str, commit: str) -> bool:
-        """Whether it is the commit."""
+        """Whether both are the only commit."""
         return tip == commit == COMMIT

@@ -1,8 +1,8 @@
-"""Whether the right section is in the evidence for a budget: part of `make eval`.
+"""The share of questions whose right section is in the evidence for a budget; part of `make eval`.
 
-A set's documents are written as the sections of fewer, longer pages (six to a page, each under its title), so that the
-page alone is no answer. A question counts as answered when the section that is judged right is among the evidence. The
-documents of a set with scopes are long chats, which stay pages of their own.
+A set's documents are written as the sections of fewer, longer pages (six per page, each under its title), so that the
+page alone is no answer. A question counts as answered if the section that is judged right is in the evidence. The
+documents of a set with scopes are long chats, which stay separate pages.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from commonplace.services.collections import Collection
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
 
 BUDGETS = (500, 1000, 2000)
-"""Tokens."""
+"""Budgets in tokens."""
 EACH = 6
-"""Sections of a page."""
+"""Number of sections per page."""
 ENVELOPE = 120
-"""Characters that an answer takes beside its sections."""
+"""Number of characters of an answer besides its sections."""
 MAX_QUESTIONS = 300
-"""Maximum number of questions of a set, spread over it: each reads a dozen pages."""
+"""Maximum number of questions of a set, spread over the set, because each question reads a dozen pages."""
 
 Places = Mapping[tuple[str, str], str]
 """The documents' ids by the path of the page and the anchor of the section; "" for any section."""
 
 
 def write_pages(judged: JudgedSet, vault: Path) -> Places:
-    """Write a set's documents as sections of pages, or as pages; where each is."""
+    """Write a set's documents as sections of pages, or as pages; return the place of each."""
     if judged.is_scoped:
         return {(path, ""): document for path, document in write_vault(judged.documents, vault).items()}
     places: dict[tuple[str, str], str] = {}
@@ -48,7 +48,7 @@ def write_pages(judged: JudgedSet, vault: Path) -> Places:
 def recalls(
     collections: Sequence[Collection], mode: SearchMode, questions: Sequence[Question], places: Places
 ) -> list[float]:
-    """For each budget, in how many of the questions, 0 to 1, a right section is in the evidence."""
+    """The share of questions, 0 to 1, with a right section in the evidence, for each budget."""
     chosen = questions[:: max(1, len(questions) // MAX_QUESTIONS)]
     answered = [0] * len(BUDGETS)
     for question in chosen:

@@ -1,4 +1,4 @@
-"""A model whose vectors are noise: a server with OpenAI's API that gives every text a random vector."""
+"""A model with random vectors: a server with OpenAI's API that returns a random vector for every text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ DIMENSION = 384
 
 
 class _NoiseHandler(BaseHTTPRequestHandler):
-    """Answers `POST /embeddings`; the seed of a vector is its text, so that equal texts have equal vectors."""
+    """Answers `POST /embeddings`. The text is the seed of its vector, so that equal texts have equal vectors."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """Answer with one vector a text."""
+        """Answer with one vector per text."""
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         data = [{"index": at, "embedding": noise(text)} for at, text in enumerate(asked["input"])]
         body = json.dumps({"data": data}).encode()

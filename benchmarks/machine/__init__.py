@@ -1,1 +1,1 @@
-"""What the machine does: what processes use, and how fast it is just now."""
+"""Measurements of the machine: resource usage of processes, and its current speed."""

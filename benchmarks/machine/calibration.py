@@ -1,6 +1,7 @@
-"""How fast the machine is just now: fixed work before and after each part, shown beside each of its figures.
+"""The current speed of the machine: fixed work before and after each part, shown beside each of its figures.
 
-Absolute figures of two days, or of two machines, compare only if these are equal; ratios within one run always do.
+Absolute figures of two days, or of two machines, are comparable only if these are equal; ratios within one run always
+are.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from benchmarks.measuring import Row, Work, line
 from benchmarks.start import LOW_LEVEL, until_initialized
 
 LOOPS = 1_000_000
-"""Turns of the fixed loop."""
+"""Number of iterations of the fixed loop."""
 REPEATS = 5
 STARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What fixed work took."""
+    """The cost of the fixed work."""
 
     loop: float
     """Milliseconds of wall time for the fixed loop."""
@@ -38,13 +39,13 @@ class Calibration:
 
     @classmethod
     def taken(cls) -> Calibration:
-        """What the machine needs now."""
+        """Measure the fixed work now."""
         until_initialized(["-c", LOW_LEVEL], os.environ)
         hello = statistics.median(until_initialized(["-c", LOW_LEVEL], os.environ).cpu for _ in range(STARTS))
         return cls(statistics.median(_loop() for _ in range(REPEATS)), hello, os.getloadavg()[0])
 
     def with_later(self, later: Calibration) -> str:
-        """Both, before and after a part, with the day, as shown."""
+        """Both calibrations, before and after a part, with the date, as text."""
         pairs = (
             f"{datetime.now(UTC):%Y-%m-%d}",
             f"loop {self.loop:.0f}, {later.loop:.0f} ms",
@@ -55,11 +56,11 @@ class Calibration:
 
 
 def measured(part: str, work: Work) -> list[Row]:
-    """The rows of one part, each printed as soon as it is there, with what the machine needed for fixed work.
+    """The rows of one part, each printed as soon as it is measured, with the calibration.
 
     Args:
-        part: Its name.
-        work: What it may use; its folder is replaced by an empty one.
+        part: Name of the part.
+        work: Parameters of the part; its folder is replaced by an empty one.
     """
     rows = cast("Callable[[Work], Iterator[Row]]", import_module(f"benchmarks.{part}").rows)
     found: list[Row] = []

@@ -1,4 +1,4 @@
-"""What a process and its descendants use (Linux)."""
+"""Resource usage of a process and its descendants (Linux)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 IDLE_SHARE = 0.03
 """Share of one core below which processes count as idle."""
 IDLE_SECONDS = 0.5
-"""Length in seconds of one look whether processes are idle."""
+"""Interval in seconds over which CPU use is measured to detect idle processes."""
 
 
 def descendants(process: int) -> list[int]:
-    """The process and all its descendants that run now."""
+    """The process and all its running descendants."""
     return list(_with_children(process))
 
 
@@ -25,12 +25,12 @@ def cpu_seconds(process: int) -> float:
 
 
 def cpu_seconds_with_ended(process: int) -> float:
-    """As `cpu_seconds`, with the children of all of them that have ended and were waited for."""
+    """CPU seconds as from `cpu_seconds`, including children that have exited and were waited for."""
     return sum(_ticks(one, ended=True) for one in descendants(process)) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process: int) -> tuple[float, float]:
-    """The resident memory of the process and its descendants, now and at most so far, in MB."""
+    """The resident memory of the process and its descendants in MB: current, and maximum so far."""
     now = most = 0
     for one in descendants(process):
         with suppress(OSError):
@@ -41,7 +41,7 @@ def memory(process: int) -> tuple[float, float]:
 
 
 def await_idle(processes: Iterable[int], timeout: float = 120.0) -> None:
-    """Wait until none of the processes works any more; at most `timeout` seconds."""
+    """Wait until all processes are idle, at most `timeout` seconds."""
     watched = list(processes)
     until = time.monotonic() + timeout
     before = sum(map(cpu_seconds, watched))

@@ -1,4 +1,4 @@
-"""Questions about the past of a base of 10,000 files, 1,000 commits ago, and the blame of a page with 1,000 commits."""
+"""Queries about the past of a base of 10,000 files, 1,000 commits ago, and the blame of a page with 1,000 commits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from commonplace.settings import default_settings
 
 PART = "past"
 COMMITS = 1_000
-"""Commits after the first, each of which changes one page and a section of `often.md`."""
+"""Number of commits after the first. Each changes one page and a section of `often.md`."""
 GENERATED = (10_000, 5)
-"""Files and sections of each where no corpus is at hand."""
+"""Number of files, and of sections per file, if no corpus is available."""
 SECTIONS = 20
-"""Sections of the page that every commit changes, of some 400 bytes each."""
+"""Number of sections, of about 400 bytes each, in the page that every commit changes."""
 FIRST_SECOND = 1_600_000_000
 MINUTE = 60
 OFTEN = "often.md"
@@ -59,7 +59,7 @@ def write_history(folder: Path) -> Address:
     """Make a folder a repository: one commit of all files, then `COMMITS` that change two pages each.
 
     Returns:
-        The page that all of them change.
+        Address of the page that all commits change.
     """
     pages = sorted(path for path in folder.rglob("*.md") if "/." not in f"/{path.relative_to(folder)}")
     largest = Counter(page.parent for page in pages).most_common(1)[0][0]
@@ -90,7 +90,7 @@ def _commits(folder: Path, pages: list[Path], often: Address) -> Iterator[bytes]
 
 
 def _often(number: int) -> bytes:
-    """A page of which each commit changes one section in turn; its first section is as old as the page."""
+    """A page of which each commit changes one section in turn; its introduction never changes."""
     sections = [f"## Part {one}\n\n{f'Text of {_last(number, one)}. ' * 28}\n" for one in range(SECTIONS)]
     return "\n".join(["# Often\n\nAs it began.\n", *sections]).encode()
 
@@ -101,7 +101,7 @@ def _last(number: int, section: int) -> int:
 
 
 def _questions(work: Work, collection: Collection, what: str) -> Iterator[Row]:
-    """The first question at the first commit, and later ones; what they leave on disk."""
+    """Times of the first query at the first commit and of later ones, and their disk usage."""
     begun = datetime.fromtimestamp(FIRST_SECOND + MINUTE / 2, UTC)
     commit = moment_of(collection, begun.isoformat()).commit
     cache = work.folder / "cache"
@@ -113,7 +113,7 @@ def _questions(work: Work, collection: Collection, what: str) -> Iterator[Row]:
             costs.append(spent(partial(_ask, past, commit.id)))
             later = median_spent(20, partial(_ask, past, commit.id))
         size = sum(file.stat().st_size for file in states.rglob("*") if file.is_file() and file.stat().st_nlink == 1)
-        shutil.rmtree(states)  # the next run begins without any past state
+        shutil.rmtree(states)  # the next run starts without any past state
     first = sorted(costs, key=lambda cost: cost.cpu)[len(costs) // 2]
     shown = f"{first.wall:.2f} s; {size / 1e6:.0f} MB of its own on disk"
     yield Row(PART, f"first question at a date, {what}", first.cpu, "CPU s", "< 2", shown)
@@ -127,7 +127,7 @@ def _ask(past: IndexedPast, commit: str) -> None:
 
 
 def _blame(work: Work, collection: Collection, address: Address) -> Iterator[Row]:
-    """The blame of a page that every commit changed, without and with what an earlier one found."""
+    """The blame of a page that every commit changed, without a cache and with one."""
 
     def first() -> None:
         forget_blame()

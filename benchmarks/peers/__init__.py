@@ -1,7 +1,8 @@
-"""The same files and the same questions, in turn, for this program and for others that serve folders of Markdown.
+"""The same files and questions, in turn, for this program and for others that serve folders of Markdown.
 
-qmd (npm) and markdown-vault-mcp (PyPI), both by words alone, and ripgrep as the floor. Rounds alternate between the
-programs, so that a noisy machine is noisy for all; each ratio is the median of the rounds' ratios.
+The others are qmd (npm) and markdown-vault-mcp (PyPI), both by words only, and ripgrep as the lower bound. Rounds
+alternate between the programs, so that noise of the machine affects all. Each ratio is the median of the rounds'
+ratios.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from benchmarks.trees import Tree, tree_of
 PART = "peers"
 FILES = 10_000
 QUESTIONS = 150
-"""Questions of three words."""
+"""Number of questions of three words."""
 WARM_UP = 10
-"""Questions before those that are measured."""
+"""Number of questions before the measured ones."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _SEARCH = "three-word search over stdio, ten hits"
 _REACHES = {"index from nothing, wall": "≥ 3", "index from nothing, CPU": "≥ 2"}
 
 Figures = dict[str, tuple[float, str]]
-"""By what was measured: the figure and its unit."""
+"""Figure and unit by name of the measurement."""
 
 
 def rows(work: Work) -> Iterator[Row]:
@@ -58,7 +59,7 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def three_words(tree: Tree) -> list[str]:
-    """Questions of three words each, out of the tree's own."""
+    """Questions of three words each, made from the tree's questions."""
     found = dict.fromkeys(
         " ".join(words[:3]) for text in tree.questions if len(words := list(dict.fromkeys(_WORD.findall(text)))) >= 3
     )
@@ -104,7 +105,7 @@ def _indexed(program: Program) -> Figures:
 
 
 def _first_answer(program: Program, question: str) -> Figures:
-    """Start with nothing changed, until the first search is answered."""
+    """Start without changes, until the first search is answered."""
     began = time.perf_counter()
     with StdioProcess(program.serve, program.environment) as server:
         started = time.perf_counter() - began
@@ -117,7 +118,7 @@ def _first_answer(program: Program, question: str) -> Figures:
 
 
 def _searches(order: Sequence[Program], tree: Tree, questions: Sequence[str]) -> dict[str, Figures]:
-    """Each question to each program in turn, while all of them run and none does anything else; then ripgrep."""
+    """Each question to each program in turn, while all of them run and are otherwise idle; then ripgrep."""
     figures: dict[str, Figures] = {}
     with ExitStack() as stack:
         servers = {one.name: stack.enter_context(StdioProcess(one.serve, one.environment)) for one in order}
@@ -136,7 +137,7 @@ def _searches(order: Sequence[Program], tree: Tree, questions: Sequence[str]) ->
                 f"{_SEARCH}, CPU": (spent, "CPU ms"),
                 "memory after the searches": (server.memory()[0], "MB"),
             }
-    if rg := installed.ripgrep():  # by itself: it opens every file, of which a server that watches the folder is told
+    if rg := installed.ripgrep():  # separately: its reads notify servers that watch
         grep = f"ripgrep {installed.version(rg)}"
         figures[grep] = _latencies(_in_turn({grep: _grepping(rg, tree.folder)}, questions)[grep])
     return figures
@@ -161,7 +162,7 @@ def _asking(program: Program, server: StdioProcess) -> Callable[[str], object]:
 
 
 def _grepping(command: Path, folder: Path) -> Callable[[str], object]:
-    """Count the lines with any of the words in each file; no answer is ranked."""
+    """A search that counts the lines with any of the words in each file, without ranking."""
 
     def ask(question: str) -> object:
         words = [part for word in question.split() for part in ("-e", word)]

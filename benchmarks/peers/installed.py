@@ -1,4 +1,4 @@
-"""The other programs, each in an environment of its own in the user's cache, installed when first needed."""
+"""The other programs, each installed on first use into a separate environment in the user's cache."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "commonplace-benchmarks"
 QMD = "2.8.3"
 NODE = f"node-{sys.platform}-{'arm64' if platform.machine() in {'arm64', 'aarch64'} else 'x64'}"
-"""The npm package of Node.js: the machine's own may be older than what qmd runs on."""
+"""The npm package of Node.js, because the machine's own may be too old for qmd."""
 NODE_VERSION = "22"
 VAULT = "5.1.0"
 INSTALL_SECONDS = 900
 
 
 def qmd() -> Path | None:
-    """The command of qmd; None if it cannot be installed. No model is fetched."""
+    """The command of qmd; None if it cannot be installed. No model is downloaded."""
 
     def install(folder: Path) -> None:
         packages = (f"@tobilu/qmd@{QMD}", f"{NODE}@{NODE_VERSION}")
@@ -41,7 +41,7 @@ def markdown_vault_mcp() -> Path | None:
 
 
 def ripgrep() -> Path | None:
-    """The ripgrep of this machine, or from Debian's package; None if there is none."""
+    """The ripgrep of this machine, or of Debian's package; None if neither is available."""
     if own := shutil.which("rg"):
         return Path(own)
 
@@ -55,7 +55,7 @@ def ripgrep() -> Path | None:
 
 
 def version(command: Path) -> str:
-    """What a command answers to `--version`: the last word of its first line that begins with a digit."""
+    """The version of a command: the first word of its `--version` output that begins with a digit."""
     told = subprocess.run(
         [str(command), "--version"], check=True, capture_output=True, text=True, env=environment(command)
     )

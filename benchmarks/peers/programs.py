@@ -1,4 +1,4 @@
-"""How each program is told to index the folder, to serve it over stdio, and to search by words."""
+"""The compared programs: their commands for indexing and serving over stdio, and their tools for searching by words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.peers import installed
 
 LIMIT = 10
-"""Hits of each search."""
+"""Number of hits of each search."""
 OWN = "commonplace"
 
 
@@ -20,26 +20,26 @@ class Program:
     """A program that indexes and serves a folder over stdio."""
 
     name: str
-    """With its version."""
+    """Name with version."""
     index: Sequence[str]
     """The command that indexes the folder from nothing."""
     serve: Sequence[str]
-    """The command that serves it."""
+    """The command that serves the folder."""
     environment: Mapping[str, str]
     state: Path
-    """The folder with everything it keeps, to be deleted before it indexes from nothing."""
+    """The folder of all its state, deleted before indexing from nothing."""
     tool: str
-    """The tool that searches."""
+    """Name of the search tool."""
     arguments: Callable[[str], Mapping[str, Any]]
-    """The tool's arguments for a question."""
+    """Returns the tool's arguments for a question."""
 
 
 def programs(folder: Path, state: Path) -> list[Program]:
-    """This program and those of the others that can be installed.
+    """This program, and those of the others that can be installed.
 
     Args:
-        folder: What is indexed.
-        state: Where each gets a folder of its own.
+        folder: The indexed folder.
+        state: Parent of each program's state folder.
     """
     made = [_own(folder, state / "own"), _qmd(folder, state / "qmd"), _vault(folder, state / "vault")]
     return [one for one in made if one is not None]

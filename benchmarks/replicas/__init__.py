@@ -1,7 +1,7 @@
-"""Servers that follow a bare remote on this machine: searches by their number, acknowledged writes, reading one's own.
+"""Servers that follow a bare remote on this machine: scaling of searches, acknowledged writes, and reading own writes.
 
-The same load of REST searches is spread over one, two and four servers. Writes go to the server that pushes and to
-another one, which hands them over; each is a commit, acknowledged when the remote has it. A page that was written
+The same load of REST searches is distributed over one, two and four servers. Writes go to the server that pushes and to
+another one, which forwards them. Each write is a commit, acknowledged when the remote has it. A page that was written
 through one server is then read through the other, at the commit of the write.
 """
 
@@ -31,17 +31,17 @@ PART = "replicas"
 FILES = 10_000
 REPLICAS = (1, 2, 4)
 CONNECTIONS = 16
-"""Connections of the load of searches, over all servers."""
+"""Number of connections of the search load, over all servers."""
 SEARCH_SECONDS = 5.0
 WRITERS = (1, 8, 32)
 WRITE_SECONDS = 5.0
 MAX_WRITES = 2_000
-"""Requests that are made ready for one load: more than can be answered."""
+"""Number of prepared requests for one load: more than can be answered."""
 OWN_READS = 100
-"""Writes that are read again through the other server, in each round."""
+"""Number of writes per round that are read through the other server."""
 TIMEOUT = 60.0
 INDEX_SECONDS = 300.0
-"""Seconds for the first index of a server."""
+"""Timeout in seconds of a server's first index."""
 _SECRET = {"COMMONPLACE_CLUSTER_SECRET": "of this benchmark"}
 _AIMS = {1: "", 8: "", 32: "≥ 60 a second, p99 < 500 ms"}
 _numbers = count()
@@ -49,7 +49,7 @@ _numbers = count()
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """A load and the CPU milliseconds of each of its requests, in the servers and what they started."""
+    """A load, and the CPU milliseconds per request in the servers and their child processes."""
 
     load: LoadResult
     cpu: float
@@ -83,7 +83,7 @@ def _searching(work: Work, tree: Tree, remote: Path) -> Iterator[Row]:
 
 
 def _searched(servers: Sequence[HttpServer], tree: Tree) -> _Cost:
-    """The load of searches, spread over servers."""
+    """A load of searches, distributed over servers."""
     each = CONNECTIONS // len(servers)
     asked = [(server.port, _searches(server, tree)) for server in servers]
     cpu = _cpu(servers)
@@ -121,7 +121,7 @@ def _written(servers: Sequence[HttpServer], server: HttpServer, remote: Path, co
     """A load of writes.
 
     Raises:
-        RuntimeError: an acknowledged write is no commit of the remote.
+        RuntimeError: the remote lacks the commit of an acknowledged write.
     """
     before, cpu = _commits(remote), _cpu(servers)
     load = run_load(server.port, list(_new_pages(server)), connections, WRITE_SECONDS)
@@ -133,7 +133,7 @@ def _written(servers: Sequence[HttpServer], server: HttpServer, remote: Path, co
 
 
 def _own_reads(owner: HttpServer, other: HttpServer, remote: Path) -> Iterator[float]:
-    """Milliseconds of each read through another server of a page that has just been written."""
+    """Milliseconds of each read, through another server, of a page that was just written."""
     for body in islice(_new_pages(owner), OWN_READS):
         written = _answer(owner.port, body)
         path = json.loads(written.read())["path"]
@@ -149,7 +149,7 @@ def _answer(port: int, request: bytes) -> http.client.HTTPResponse:
     """The answer to a whole request.
 
     Raises:
-        RuntimeError: It has another status than 200 and 201.
+        RuntimeError: the status is neither 200 nor 201.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     connection.connect()
@@ -166,7 +166,7 @@ def _server(work: Work, tree: Tree, remote: Path, number: int) -> HttpServer:
 
 
 def _pair(work: Work, tree: Tree, remote: Path) -> Iterator[HttpServer]:
-    """Two servers that write and know each other, on the clones and indexes of the first two replicas."""
+    """Two writing servers that know each other, on the clones and indexes of the first two replicas."""
     ports = [_free_port(), _free_port()]
     peers = [word for port in ports for word in ("--peer", f"http://127.0.0.1:{port}")]
     for number, port in enumerate(ports):
@@ -175,7 +175,7 @@ def _pair(work: Work, tree: Tree, remote: Path) -> Iterator[HttpServer]:
 
 
 def _ranked(servers: Sequence[HttpServer], remote: Path) -> list[HttpServer]:
-    """The servers, the one that pushes first: the lease names it after a write."""
+    """The servers, with the one that pushes first. The lease names it after a write."""
     _answer(servers[0].port, next(_new_pages(servers[0]))).read()
     told = ["git", f"--git-dir={remote}", "log", "-1", "--format=%B", "refs/commonplace/writer"]
     lines = subprocess.run(told, check=True, capture_output=True, text=True).stdout.splitlines()
@@ -198,7 +198,7 @@ def _warm(server: HttpServer, tree: Tree) -> None:
         try:
             server.get("/pages?limit=1")
             break
-        except RuntimeError as error:  # a server that still builds its first index says so after a while
+        except RuntimeError as error:  # the first index is not built yet, or a failure
             if '"indexing"' not in str(error) or time.monotonic() > deadline:
                 raise
     run_load(server.port, _searches(server, tree), 4, 1.0)
@@ -209,7 +209,7 @@ def _searches(server: HttpServer, tree: Tree) -> Sequence[bytes]:
 
 
 def _new_pages(server: HttpServer) -> Iterator[bytes]:
-    """Requests that each make a new page."""
+    """Requests that each create a new page."""
     run = time.time_ns()
     for number in islice(_numbers, MAX_WRITES):
         body = json.dumps({"content": f"# Page {number}\n\nA sentence that is new.\n"}).encode()

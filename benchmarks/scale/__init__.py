@@ -1,4 +1,4 @@
-"""From 1,000 to 100,000 generated files: what grows, and how fast. The `kb` toolset over stdio, in a Git repository."""
+"""The growth of costs from 1,000 to 100,000 generated files, with the `kb` toolset over stdio in a Git repository."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _files(tree: Tree) -> str:
 
 
 def _indexing(tree: Tree, state: Path) -> Iterator[Row]:
-    """What `commonplace index` needs from nothing."""
+    """The cost of `commonplace index` from nothing."""
     peak = 0.0
     ended = threading.Event()
 
@@ -96,7 +96,7 @@ def _indexing(tree: Tree, state: Path) -> Iterator[Row]:
 
 
 def _first_search(tree: Tree) -> Row:
-    """From the answer of `initialize` to that of the first search, with nothing changed."""
+    """The time from the answer to `initialize` to that of the first search, without changes."""
     taken: list[float] = []
     for start in range(STARTS):
         with StdioServer(tree.folder, *BY_WORDS) as server:
@@ -108,7 +108,7 @@ def _first_search(tree: Tree) -> Row:
 
 
 def _questions(server: StdioServer, tree: Tree) -> Iterator[tuple[str, Sequence[Callable[[], object]], str]]:
-    """What is asked, the calls that ask it, and the figure to reach."""
+    """Names of the figures, the calls, and the targets."""
     base = tree.folder.name
     yield _SEARCH, [partial(server.call, "kb_search", query=text, limit=10) for text in tree.questions], "p50 < 5"
     listed = server.call("kb_list_entries", limit=100)["structuredContent"]["entries"]
@@ -127,7 +127,7 @@ def _create(server: StdioServer, base: str, title: str) -> None:
 def _timed(
     server: StdioServer, what: str, calls: Sequence[Callable[[], object]], reach: str, tree: Tree
 ) -> tuple[Row, float]:
-    """The row of the calls, and the CPU milliseconds of each of them."""
+    """The row of the calls, and the CPU milliseconds per call."""
     milliseconds(calls[:3] if what == _SEARCH else ())
     cpu = server.cpu()
     times = milliseconds(calls)
@@ -137,7 +137,7 @@ def _timed(
 
 
 def _growth(searches: Mapping[int, float]) -> Iterator[Row]:
-    """CPU time of a search at more files, which is to grow slower than they do."""
+    """Ratio of a search's CPU time for more files; the target is slower growth than that of the files."""
     sizes = sorted(searches)
     for few, many in pairwise(sizes):
         name = f"CPU time of a search, {many:,} files against {few:,}"

@@ -1,9 +1,10 @@
 """A billion sections over fifty shards, calculated: `python -m benchmarks.scale.simulation [--rate 20]`.
 
-A search asks one copy of each shard, and is answered when the slowest one is. Each machine answers its shards' parts
-first come, first served, on all of its cores; of the copies the one on the machine that is free sooner is asked.
-Service times are drawn from measured ones (`MEASURED`), for each shard apart, and carried over to the size of a shard
-by the growth between the two measured sizes. Arrivals and draws come from a fixed seed: the same figures each time.
+A search queries one copy of each shard, and is answered when the slowest shard has answered. Each machine serves its
+shards' requests in order of arrival, on all of its cores. Of a shard's copies, the one on the machine that is free
+first is queried. Service times are drawn from measured ones (`MEASURED`), separately for each shard, and scaled to the
+size of a shard by the growth between the two measured sizes. Arrivals and draws come from a fixed seed, so the figures
+are reproducible.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ SHARDS = 50
 COPIES = 2
 SECTIONS = 1_000_000_000
 SEARCHES = 2_000
-"""So many are simulated."""
+"""Number of simulated searches."""
 WARMING = 200
-"""The first ones, which find empty queues, are left out."""
+"""Number of first searches that are ignored, because their queues are empty."""
 _SEED = 23
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What searches cost a search cluster at one size."""
+    """The measured cost of searches in a cluster at one size."""
 
     sections: int
-    """In one shard."""
+    """Number of sections in one shard."""
     cpu: float
-    """CPU milliseconds of the engine for each search: the mean."""
+    """Mean CPU milliseconds of the engine per search."""
     spread: Sequence[tuple[float, float]]
-    """Shares of all searches, and how many times the median their times are at most; sorted, from 0 to 1."""
+    """Pairs of a share of all searches and their maximum time, as a multiple of the median; sorted, from 0 to 1."""
 
 
 _SMALL = (
@@ -49,43 +50,43 @@ _LARGE = (
     (0.9, 1.41), (0.99, 2.11), (1.0, 2.3),
 )  # fmt: skip
 MEASURED: tuple[Measured, Measured] = (Measured(11_000, 13.7, _SMALL), Measured(1_000_000, 18.5, _LARGE))
-"""The generated sections of `python -m benchmarks cluster_engine`, as docs/cluster.md has them."""
+"""Measured on the generated sections of `python -m benchmarks cluster_engine`, as in docs/cluster.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """What searches."""
+    """The machines of a cluster."""
 
     count: int
     cores: int
 
     def copies(self, shards: int) -> int:
-        """Copies of each shard: two, more where there are more machines than two copies occupy."""
+        """Number of copies of each shard: two, or more if there are more machines than two copies occupy."""
         return max(COPIES, math.ceil(self.count / shards))
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """What searches take with a number of machines."""
+    """The times of searches with a number of machines."""
 
     machines: Machines
     half: float
-    """Milliseconds: p50."""
+    """The p50 in milliseconds."""
     most: float
-    """Milliseconds: p99."""
+    """The p99 in milliseconds."""
     busy: float
-    """Share of the cores' time that is used."""
+    """Share of the cores' time that is used, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceTimes:
-    """Milliseconds of a search on one shard: a mean, and how far single searches are from it."""
+    """Milliseconds of a search on one shard: the mean, and the distribution around it."""
 
     mean: float
     spread: Sequence[tuple[float, float]]
 
     def at(self, share: float) -> float:
-        """The time that this share of all searches does not exceed: between two known ones in a straight line."""
+        """The time that this share of all searches does not exceed, by linear interpolation."""
         for (low, below), (high, above) in pairwise(self.spread):
             if share <= high:
                 return self.median * (below + (above - below) * (share - low) / (high - low))
@@ -93,7 +94,7 @@ class ServiceTimes:
 
     @property
     def median(self) -> float:
-        """What makes the mean of all times the measured one."""
+        """The median for which the mean of the distribution is `mean`."""
         parts = ((high - low) * (below + above) / 2 for (low, below), (high, above) in pairwise(self.spread))
         return self.mean / sum(parts)
 
@@ -102,10 +103,10 @@ def carried_over(measured: tuple[Measured, Measured], sections: int, *, in_propo
     """Service times of a shard of another size.
 
     Args:
-        measured: Two sizes, the smaller one first.
-        sections: Of the shard.
-        in_proportion: Whether the time grows by the same amount for each section from the larger size on, which is the
-            most that it can; by default by the same factor for each doubling, as between the two sizes.
+        measured: Measurements at two sizes, the smaller one first.
+        sections: Number of sections of the shard.
+        in_proportion: Whether the time grows linearly with the sections above the larger size, the worst case. By
+            default it grows by the same factor per doubling as between the two sizes.
     """
     small, large = measured
     if in_proportion:
@@ -118,17 +119,17 @@ def carried_over(measured: tuple[Measured, Measured], sections: int, *, in_propo
 
 
 def simulated(times: ServiceTimes, machines: Machines, rate: float, shards: int = SHARDS) -> Simulated:
-    """Searches that arrive by chance, `rate` a second on average.
+    """Simulate searches that arrive at random, `rate` per second on average.
 
     Args:
-        times: Of one shard.
-        machines: What has the copies, spread evenly.
-        rate: Searches a second.
+        times: Service times of one shard.
+        machines: The machines that have the copies, evenly distributed.
+        rate: Searches per second.
         shards: Number of shards.
     """
     chance = random.Random(_SEED)
     free: list[list[float]] = [[0.0] * machines.cores for _ in range(machines.count)]
-    """Of each machine the times at which its cores are free, as a heap."""
+    """The times at which each machine's cores are free, as a heap."""
     places = [_places(shard, machines, shards) for shard in range(shards)]
     now = used = 0.0
     taken: list[float] = []
@@ -151,13 +152,13 @@ def simulated(times: ServiceTimes, machines: Machines, rate: float, shards: int 
 
 
 def fewest(times: ServiceTimes, cores: int, rate: float, most: float, shards: int = SHARDS) -> Simulated | None:
-    """The fewest machines with which p99 is at most `most` milliseconds; None if four times what is needed is not.
+    """The fewest machines with a p99 of at most `most` milliseconds; None if four times the minimum is not enough.
 
     Args:
-        times: Of one shard.
-        cores: Of each machine.
-        rate: Searches a second.
-        most: The limit.
+        times: Service times of one shard.
+        cores: Number of cores of each machine.
+        rate: Searches per second.
+        most: Maximum p99 in milliseconds.
         shards: Number of shards.
     """
     needed = max(COPIES, math.ceil(rate * shards * times.mean / 1000 / cores))
@@ -176,19 +177,19 @@ def fewest(times: ServiceTimes, cores: int, rate: float, most: float, shards: in
 
 
 def _places(shard: int, machines: Machines, shards: int) -> list[int]:
-    """The machines of a shard's copies, different ones; a machine has as many copies as another, give or take one."""
+    """The machines of a shard's copies, all different. Copies are evenly distributed over the machines."""
     copies = machines.copies(shards)
     return sorted({(shard * copies + copy) % machines.count for copy in range(copies)})
 
 
 def _alone(times: ServiceTimes) -> tuple[float, float]:
-    """p50 and p99 of searches that wait for nothing: the slowest of all shards."""
+    """p50 and p99 of searches without queues, determined by the slowest of all shards."""
     quantiles = [times.at(share ** (1 / SHARDS)) for share in (0.5, 0.99)]
     return quantiles[0], quantiles[1]
 
 
 def main() -> None:
-    """Print a table for the rates that are named."""
+    """Print a table for the given rates."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rate", type=float, action="append", help="searches a second; may be repeated")
     parser.add_argument("--cores", type=int, default=32, help="of one machine")

@@ -1,7 +1,7 @@
-"""What working sessions cost an agent in tokens: with `notes`, with `kb`, and by reading files with grep.
+"""The token cost of working sessions for an agent: with `notes`, with `kb`, and by reading files with grep.
 
-Each session is played by a scripted client on a copy of the same base, and ends when its outcome is reached; whether it
-is, the files say and not the answers. Tokens are characters / 4 of all requests and answers, as compact JSON.
+Each session is run by a scripted client on a copy of the same base, and ends when its outcome is reached, which is
+checked in the files. Tokens are characters / 4 of all requests and answers, as compact JSON.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ KEPT = "Nightly backups are kept for 35 days and weekly ones for a year."
 PORT = "The gateway listens on port 8443 in every region."
 ON_CALL = "Gateway: Mira Okafor is on call this quarter."
 LAST_WEEK = {"topics/mail.md": "Ann", "runbooks/restore-login.md": "Ben", "people/rota.md": "Ann"}
-"""Pages that changed in the last seven days, and who changed each."""
+"""Pages that changed in the last seven days, with their authors."""
 
 
 def write_base(folder: Path) -> None:
-    """Write the pages and their history; the same for every session but for the dates, which are relative to now."""
+    """Write the pages and their history. All sessions get the same, except for dates, which are relative to now."""
     chance = random.Random(19)
     prose = skewed_prose(chance)
     pages = {path: _page(chance, prose, path, said) for path, said in _pages().items()}
@@ -36,7 +36,7 @@ def write_base(folder: Path) -> None:
 
 
 def _pages() -> dict[str, list[str]]:
-    """What each page says beside the prose, by path."""
+    """The sentences of each page besides the prose, by path."""
     pages = {f"topics/{one}.md": [f"Restore it by [the runbook](../runbooks/restore-{one}.md)."] for one in SERVICES}
     pages |= {f"runbooks/restore-{one}.md": [f"This is for [[{one.capitalize()}]]."] for one in SERVICES}
     pages |= {f"decisions/{2020 + n % 6}-{n:02}-choice.md": [f"See [[{_service(n)}]]."] for n in range(24)}
@@ -53,7 +53,7 @@ def _service(number: int) -> str:
 
 
 def _page(chance: random.Random, prose: list[str], path: str, said: list[str]) -> str:
-    """A page of some six sections with what it says among them; topics have a section for decisions."""
+    """A page of about six sections with these sentences among them; topics have a section for decisions."""
     title = Path(path).stem.replace("-", " ").capitalize()
     heads = ["Purpose", "How it works", "Limits", "Operation", "History", "Questions"]
     sections = [f"# {title}\n\n" + "\n\n".join(said[:1])]

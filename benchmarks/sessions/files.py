@@ -1,4 +1,4 @@
-"""The sessions with files and a shell: grep, reading, replacing one text in a file, and `git log` for what changed."""
+"""The sessions with files and a shell: grep, reading, replacing a text in a file, and `git log` for changes."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from benchmarks.sessions.outcomes import Meter
 
 
 class FilesPlayer:
-    """Plays as an agent without a server does: it searches for words, and reads the files that have them."""
+    """Acts as an agent without a server: searches for words, and reads the files that contain them."""
 
     def __init__(self, folder: Path) -> None:
         self.meter = Meter()
         self._folder = folder
 
     def __enter__(self) -> Self:
-        """Nothing happened yet."""
+        """Return the player; there is nothing to start."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Nothing was started."""
+        """Do nothing: nothing was started."""
 
     def cite(self, question: str) -> tuple[str, str, str]:
-        """The rarest word of the question finds the page, which is read."""
+        """Find the page by the rarest word of the question, and read it."""
         path, text = self._best(question)
         sections = re.split(r"(?m)^#+ ", text)
         words = question.split()[-2:]
@@ -34,11 +34,11 @@ class FilesPlayer:
         return path, best.partition("\n")[0], best
 
     def facts(self, questions: tuple[str, str]) -> str:
-        """As `cite`, twice."""
+        """Find and read the pages of both questions."""
         return "\n".join(self._best(question)[1] for question in questions)
 
     def decide(self, topic: str, title: str, text: str) -> None:
-        """A new file, and a line behind the last one of the topic's decisions, which is looked at first."""
+        """Create a file, and add a line after the last one of the topic's decisions, which is read first."""
         path = f"decisions/{title.lower().replace(' ', '-')}.md"
         self._write(path, f"# {title}\n\n{text}\n\nFor [[{topic}]].\n")
         page = f"topics/{topic.lower()}.md"
@@ -46,7 +46,7 @@ class FilesPlayer:
         self._replace(page, last, f"{last}\n- [[{title}]]")
 
     def rename(self, old: str, new: str) -> None:
-        """Every line with the name, then one replacement each, and the move."""
+        """Find every line with the name, replace each, and move the page."""
         lines = self._shell(f"grep -rn {old} --include=*.md .")
         page = f"topics/{old.lower()}.md"
         for path, line in re.findall(r"(?m)^\./([^:]+):\d+:(.*)$", lines):
@@ -59,12 +59,12 @@ class FilesPlayer:
         self._shell(f"git mv {page} topics/{new.lower()}.md")
 
     def changed(self) -> dict[str, str]:
-        """The log of seven days."""
+        """Read the log of seven days."""
         log = self._shell("git log --since=7.days --format=%an --name-only")
         return {path: who for who, path in re.findall(r"(\w+)\n\n(\S+\.md)", log)}
 
     def _best(self, question: str) -> tuple[str, str]:
-        """Path and text of the page with most of the question's words, of those that grep shows."""
+        """Path and text of the page with most of the question's words in the lines that grep prints."""
         words = [word for word in question.split() if len(word) > 3]
         lines = self._shell(f"grep -rniE '{'|'.join(words)}' --include=*.md .")
         found = re.findall(r"(?m)^\./([^:]+):\d+:(.*)$", lines)
@@ -86,7 +86,7 @@ class FilesPlayer:
         self.meter.count("write_file", {"path": path, "text": text}, "ok")
 
     def _replace(self, path: str, old: str, new: str) -> None:
-        """Replace a text that occurs once."""
+        """Replace a text that occurs exactly once."""
         file = self._folder / path
         text = file.read_text(encoding="utf-8")
         if text.count(old) != 1:

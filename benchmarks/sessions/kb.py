@@ -15,7 +15,7 @@ from benchmarks.stdio import StdioServer
 
 
 class KbPlayer:
-    """Plays with `commonplace mcp --toolset kb`; knows the ids of the topics."""
+    """Acts through `commonplace mcp --toolset kb`. Knows the ids of the topics."""
 
     def __init__(self, folder: Path) -> None:
         self.meter = Meter()
@@ -23,15 +23,15 @@ class KbPlayer:
         self._server = StdioServer("--toolset", "kb", folder, "--tier", "write", "--commit", "auto", "--no-embed")
 
     def __enter__(self) -> Self:
-        """Nothing happened yet."""
+        """Return the player; the server is already running."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End the server."""
+        """Terminate the server."""
         self._server.__exit__(kind, error, at)
 
     def cite(self, question: str) -> tuple[str, str, str]:
-        """The first hit's sections within a budget: a snippet alone does not name its section."""
+        """The first hit's sections within a budget, because a snippet does not name its section."""
         first = self._call("kb_search", query=question, max_tokens=BUDGET)["results"][0]
         return f"{first['id']}.md", first["section"].rpartition(" > ")[2], first["text"]
 
@@ -41,7 +41,7 @@ class KbPlayer:
         return "\n".join(hit["text"] for hits in found for hit in hits)
 
     def decide(self, topic: str, title: str, text: str) -> None:
-        """A new entry, and the topic's body with one more line."""
+        """Create an entry, and add a line to the topic's body."""
         body = f"{text}\n\nFor [[{topic}]].\n"
         self._call("kb_create", kb_name=self._name, entry_type="document", title=title, body=body)
         entry = f"topics/{topic.lower()}"
@@ -52,7 +52,7 @@ class KbPlayer:
         self._call("kb_update", kb_name=self._name, entry_id=entry, body=new)
 
     def rename(self, old: str, new: str) -> None:
-        """The title and the body of the topic, and the body of each entry that links to it."""
+        """Update the title and the body of the topic, and the body of each entry that links to it."""
         entry = f"topics/{old.lower()}"
         links = self._call("kb_backlinks", kb_name=self._name, entry_id=entry)["backlinks"]
         body = self._body(entry).replace(f"# {old}\n", f"# {new}\n", 1)
@@ -62,7 +62,7 @@ class KbPlayer:
             self._call("kb_update", kb_name=self._name, entry_id=link["id"], body=body)
 
     def changed(self) -> dict[str, str]:
-        """The entries of seven days; who changed each is in its text."""
+        """The entries changed in seven days; their authors are in the text."""
         since = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 7 * DAY))
         entries = self._call("kb_recent", since=since, fields=["id", "updated_at"])["entries"]
         found: dict[str, str] = {}

@@ -15,22 +15,22 @@ _COMMIT = re.compile(r"(?m)^[0-9a-f]{10} [\d-]+ [\d:]+ (\w+): .*: (\S+\.md)$")
 
 
 class NotesPlayer:
-    """Plays with `commonplace mcp`, as a client with the descriptions of the ten tools would."""
+    """Acts through `commonplace mcp`, as a client that has read the descriptions of the ten tools."""
 
     def __init__(self, folder: Path) -> None:
         self.meter = Meter()
         self._server = StdioServer("--toolset", "notes", folder, "--tier", "write", "--commit", "auto", "--no-embed")
 
     def __enter__(self) -> Self:
-        """Nothing happened yet."""
+        """Return the player; the server is already running."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End the server."""
+        """Terminate the server."""
         self._server.__exit__(kind, error, at)
 
     def cite(self, question: str) -> tuple[str, str, str]:
-        """The first hit."""
+        """The first hit of a search."""
         _, path, heading, text = _HIT.split(self._call("search", query=question, max_tokens=BUDGET))[:4]
         return path, heading, text
 
@@ -39,7 +39,7 @@ class NotesPlayer:
         return "\n".join(self._call("search", query=question, max_tokens=BUDGET) for question in questions)
 
     def decide(self, topic: str, title: str, text: str) -> None:
-        """One transaction."""
+        """Create the page and list it, in one transaction."""
         page = {
             "do": "write",
             "page": f"decisions/{_slug(title)}.md",
@@ -49,7 +49,7 @@ class NotesPlayer:
         self._call("transaction", steps=[page, {"do": "edit", "page": topic, "changes": [item]}])
 
     def rename(self, old: str, new: str) -> None:
-        """The move, which links follow, with the heading; then the labels that still show the old name."""
+        """Move the page with its links and change its heading; then replace labels with the old name."""
         target = f"topics/{new.lower()}.md"
         heading = {"do": "replace", "old": f"# {old}", "text": f"# {new}"}
         steps = [
@@ -63,7 +63,7 @@ class NotesPlayer:
             self._call("edit", page=page, changes=[label])
 
     def changed(self) -> dict[str, str]:
-        """The changes of seven days."""
+        """The changes of the last seven days."""
         return {path: who for who, path in _COMMIT.findall(self._call("changes", since="7 days"))}
 
     def _call(self, tool: str, **arguments: object) -> str:

@@ -1,4 +1,4 @@
-"""The five sessions: what each is to reach, and who plays them."""
+"""The five sessions with their outcomes, and the players."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KEPT_QUESTION = "how long are nightly backups kept"
 PORT_QUESTION = "which port does the gateway listen on"
 ON_CALL_QUESTION = "who is on call for the gateway"
 BUDGET = 200
-"""Tokens that each search is given, with either toolset."""
+"""Token budget of each search, with either toolset."""
 
 
 class Meter:
-    """Tokens of requests and answers."""
+    """Counts the tokens of requests and answers."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -30,35 +30,35 @@ class Meter:
 
     @property
     def tokens(self) -> float:
-        """Characters / 4."""
+        """Number of tokens: characters / 4."""
         return self._characters / 4
 
     def count(self, tool: str, arguments: Mapping[str, object], answer: str) -> None:
-        """Add a call: its name and arguments as compact JSON, and all that the client is shown."""
+        """Add a call: its name and arguments as compact JSON, and everything that the client receives."""
         request = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False, separators=(",", ":"))
         self.calls += 1
         self._characters += len(request) + len(answer)
 
 
 class Player(Protocol):
-    """One way to work with the base. A session ends as soon as the player has what it is to reach."""
+    """A way of working with the base. A session ends as soon as the player reaches the outcome."""
 
     meter: Meter
 
     def __init__(self, folder: Path) -> None:
-        """Begin in this folder."""
+        """Start in this folder."""
         ...
 
     def __enter__(self) -> Self:
-        """Nothing happened yet."""
+        """Return the player."""
         ...
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """End what was started."""
+        """Terminate everything that was started."""
         ...
 
     def cite(self, question: str) -> tuple[str, str, str]:
-        """Path, heading and text of the section that answers."""
+        """Path, heading and text of the section that answers a question."""
         ...
 
     def facts(self, questions: tuple[str, str]) -> str:
@@ -66,7 +66,7 @@ class Player(Protocol):
         ...
 
     def decide(self, topic: str, title: str, text: str) -> None:
-        """Write a page of a decision that links to its topic, and list it in the topic's section of decisions."""
+        """Write the page of a decision that links to its topic, and list it in the topic's section of decisions."""
         ...
 
     def rename(self, old: str, new: str) -> None:
@@ -74,7 +74,7 @@ class Player(Protocol):
         ...
 
     def changed(self) -> dict[str, str]:
-        """The pages that changed in the last seven days, each with who changed it."""
+        """The pages that changed in the last seven days, each with its author."""
         ...
 
 
@@ -121,10 +121,10 @@ def _linking(folder: Path, name: str) -> set[str]:
 
 
 def _require(reached: bool, what: str) -> None:
-    """Refuse a session that did not reach its outcome.
+    """Raise if a session did not reach its outcome.
 
     Raises:
-        RuntimeError: it did not.
+        RuntimeError: the outcome was not reached.
     """
     if not reached:
         raise RuntimeError(f"the session did not reach its outcome: {what}")
@@ -140,7 +140,7 @@ SESSIONS: Mapping[str, Callable[[Player, Path], None]] = {
 
 
 def shown(result: Mapping[str, Any]) -> str:
-    """All that a client is shown of a tool's result: structured content as compact JSON, and text blocks."""
+    """Everything that a client receives in a tool's result: structured content as compact JSON, and text blocks."""
     structured = result.get("structuredContent")
     texts = [str(block["text"]) for block in result["content"] if "text" in block]
     if structured is not None:

@@ -1,6 +1,6 @@
-"""Durable writes over HTTP on the tree of `serving`, in Git: how many a second, what each flushes, what readers lose.
+"""Durable writes over HTTP on the tree of `serving`, in Git: rate, flushes per write, and effect on readers.
 
-Each write is a new page and a commit of its own, acknowledged when it is on the disk and searchable.
+Each write is a new page and a separate commit, acknowledged when it is durable and searchable.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ READERS = 8
 WRITE_SECONDS = 4.0
 READ_SECONDS = 5.0
 MAX_WRITES = 4_000
-"""Requests that are made ready for one load: more than can be answered."""
+"""Number of prepared requests for one load: more than can be answered."""
 FLUSHES = ("fsync", "fdatasync", "syncfs")
 _AIMS = {1: "", 8: "≥ 200"}
 _numbers = count()
@@ -46,12 +46,12 @@ class _Beside:
 
     @property
     def lost(self) -> float:
-        """Percent."""
+        """Loss of reading rate in percent."""
         return 100 * (1 - self.beside.rate / self.alone.rate)
 
     @property
     def written(self) -> float:
-        """Writes a second."""
+        """Writes per second."""
         return len(self.writer.times) / self.writer.seconds
 
 
@@ -75,10 +75,10 @@ def rows(work: Work) -> Iterator[Row]:
 
 
 def _written(server: HttpServer, tree: Tree, connections: int) -> tuple[LoadResult, float]:
-    """A load of writes, and the CPU milliseconds of each.
+    """A load of writes, and the CPU milliseconds per write.
 
     Raises:
-        RuntimeError: a write was not a commit of its own.
+        RuntimeError: a write was not a separate commit.
     """
     before, cpu = _commits(tree), server.cpu()
     load = run_load(server.port, _requests(server), connections, WRITE_SECONDS)
@@ -101,7 +101,7 @@ def _writes_row(connections: int, workers: int, found: Sequence[tuple[LoadResult
 
 
 def _beside(server: HttpServer, tree: Tree) -> _Beside:
-    """REST searches, alone and beside a writer, in turn."""
+    """REST searches, alone and then beside a writer."""
     requests = next(requests for what, requests, _ in load_requests(server, tree) if what == "REST search")
     run_load(server.port, requests, READERS, 1.0)
     alone = run_load(server.port, requests, READERS, READ_SECONDS)
@@ -126,7 +126,7 @@ def _beside_rows(workers: int, rounds: Sequence[_Beside]) -> Iterator[Row]:
 
 
 def _flushes(work: Work, tree: Tree) -> Iterator[Row]:
-    """Flushes of each write, counted by the kernel's tracer; nothing where strace is missing or may not look."""
+    """Flushes per write, counted with strace; nothing if strace is missing or not permitted to trace."""
     command = shutil.which("strace")
     if command is None:
         return
@@ -137,20 +137,20 @@ def _flushes(work: Work, tree: Tree) -> Iterator[Row]:
             options = ["-f", "-c", "-q", "-e", f"trace={','.join(FLUSHES)}", "-o", str(report)]
             tracer = subprocess.Popen([command, *options, *processes], stderr=subprocess.DEVNULL)
             with suppress(subprocess.TimeoutExpired):
-                tracer.wait(1.0)  # it has looked at every thread by then, or ended because it may not
+                tracer.wait(1.0)  # strace has attached to every thread by then, or has exited because it may not
                 return
             load = run_load(server.port, _requests(server), connections, WRITE_SECONDS)
             tracer.terminate()
             tracer.wait(10.0)
             lines = [line.split() for line in report.read_text(encoding="utf-8").splitlines()]
-            calls = sum(int(line[3]) for line in lines if line and line[-1] in FLUSHES)  # % time, seconds, each, calls
+            calls = sum(int(line[3]) for line in lines if line and line[-1] in FLUSHES)  # the fourth column: calls
             name = f"flushes of a durable write from {connections} connections"
             detail = f"{calls:,} calls of fsync, fdatasync and syncfs, {len(load.times):,} writes; {load.errors} errors"
             yield Row(PART, name, calls / len(load.times), "flushes", "≤ 6", detail)
 
 
 def _requests(server: HttpServer) -> list[bytes]:
-    """Requests that each make a new page."""
+    """Requests that each create a new page."""
     run = time.time_ns()
     return [
         server.request(

@@ -34,7 +34,7 @@ def folder(corpora: Corpora, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reader(folder: Path) -> Iterator[Agent]:
-    """On a folder that the command line has indexed: how long a busy machine takes for that is not what is tested."""
+    """A client on a folder that is already indexed: the time of indexing on a busy machine is not tested here."""
     subprocess.run([sys.executable, "-m", "commonplace", "index", "--kb", folder], check=True, capture_output=True)
     with agent("mcp", "--toolset", "kb", folder, "--tier", "write", "--commit", "auto") as connected:
         yield connected

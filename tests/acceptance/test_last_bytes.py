@@ -1,4 +1,4 @@
-"""What tools and requests delete or replace: a commit has the last bytes, or the answer names where they are kept."""
+"""Bytes that tools and requests delete or replace: a commit has them, or the answer names where they are retained."""
 
 from __future__ import annotations
 

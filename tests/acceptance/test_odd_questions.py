@@ -56,7 +56,7 @@ MAX_FIRST = 4
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What was answered."""
+    """An answer."""
 
     pages: tuple[str, ...]
     """Whatever names the hits, best first."""

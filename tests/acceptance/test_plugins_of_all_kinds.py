@@ -31,7 +31,7 @@ MALFORMED = {
     "context_number": "set_context = 5",
     "name_number": "name = 5",
 }
-"""What stands in the class of each, besides its name."""
+"""The class body of each plugin, besides its name."""
 
 
 def site_with(folder: Path, **plugins: str) -> Path:

@@ -7,9 +7,9 @@ from support import ROOT
 PACKAGE = ROOT / "src" / "commonplace"
 HOME = PACKAGE / "toolsets" / "pages" / "engines"
 COMMAND = PACKAGE / "toolsets" / "pages" / "cli"
-"""Its options and answers have the server's name in them."""
+"""Package of the command, whose options and answers contain the server's name."""
 VARIABLES = ("MEILI_URL", "MEILI_API_KEY")
-"""By which users name their server."""
+"""Environment variables with which users name their server."""
 
 
 def test_nothing_but_the_engines_speaks_of_one_of_them() -> None:

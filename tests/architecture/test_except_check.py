@@ -16,7 +16,7 @@ ANY = "catches any exception"
 
 
 def check(project: Path, where: str = CORE, handler: str = "") -> tuple[int, str]:
-    """What the check says of a project with one handler in one file."""
+    """Exit code and output of the check for a project with one handler in one file."""
     file = project / where
     file.parent.mkdir(parents=True)
     file.write_text(

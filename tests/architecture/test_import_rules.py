@@ -16,7 +16,7 @@ from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 CORE_THIRD_PARTY = {"pyromark", "yaml"}
-"""What the domain may import beside the standard library: a Markdown and a YAML parser. Services import neither."""
+"""Imports allowed in the domain besides the standard library: a Markdown and a YAML parser. Services import neither."""
 
 BREACHES = [
     ("Dependencies point down", "domain/breach.py", "from commonplace.services import reads"),
@@ -91,7 +91,7 @@ def _copied(project: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def breached(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What is said of every rule, by its name, where each breach stands in a module of its own."""
+    """The report on every rule by name, if each breach is in a separate module."""
     project = tmp_path_factory.mktemp("breached")
     sources = _copied(project)
     for number, (_, file, statement) in enumerate(BREACHES):

@@ -16,7 +16,7 @@ ELSEWHERE = 6
 
 
 def mirrored(module: Path) -> Path:
-    """Where the test of a module lies."""
+    """The path of a module's test."""
     relative = module.relative_to(PACKAGE)
     return UNIT / relative.parent / f"test_{relative.name}"
 

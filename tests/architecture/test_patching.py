@@ -24,7 +24,7 @@ read again, and a failure between two steps of the libraries below the index.
 
 
 def replaced(test: Path) -> Iterator[str]:
-    """What a test replaces by `setattr` of a `MonkeyPatch`, unless it is a constant."""
+    """Names that a test replaces with `setattr` of a `MonkeyPatch`, except constants."""
     for call in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "setattr":
             continue

@@ -1,4 +1,4 @@
-"""What a process loads: heavy libraries come when they are needed and not before."""
+"""Modules that a process loads: heavy libraries are imported only when they are needed."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SCHEMAS = "rest/models.py"
 
 
 def check(project: Path, text: str, where: str = FILE) -> tuple[int, str]:
-    """What the check says of a project with one file."""
+    """Exit code and output of the check for a project with one file."""
     file = project / where
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, encoding="utf-8")

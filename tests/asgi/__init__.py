@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an application sent."""
+    """The response of an application."""
 
     status: int
     headers: dict[str, str]
-    """By name in lower case; values of one name joined with a comma."""
+    """Headers by lower-case name; values of one name are joined with a comma."""
     body: bytes
 
     @property
@@ -51,9 +51,9 @@ def asked(
     body: bytes = b"",
     scope: Mapping[str, object] | None = None,
 ) -> Answer:
-    """What an application answers to a request for a path, with `?` and a query if need be.
+    """The response of an application to a request for a path, which may have a query.
 
-    `scope` adds to what the application is told of it.
+    `scope` is merged into the ASGI scope.
     """
     path, _, query = path.partition("?")
     given = [(name.lower().encode(), value.encode("latin-1")) for name, value in (headers or {}).items()]

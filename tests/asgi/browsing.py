@@ -30,7 +30,7 @@ ANYBODY = Caller("", "read")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class Answered:
 
 
 class Pages:
-    """What is served of folders, or of the layers of a manifest; indexed, and not watched."""
+    """The web pages of folders, or of the layers of a manifest; indexed, not watched."""
 
     def __init__(self, place: Path, *folders: Path, manifest: Path | None = None) -> None:
         self.settings = replace(
@@ -95,7 +95,7 @@ class Pages:
         return answered.body.decode()
 
     def location(self, view: View, path: str = "", /, **query: str) -> str:
-        """Where a view's redirect leads."""
+        """The target of a view's redirect."""
         answered = view(self.request(path, **query))
         assert answered.status == 302, answered
         return answered.headers["location"]
@@ -122,7 +122,7 @@ class Pages:
         return _answered(sent)
 
     def refused(self, url: str, headers: Mapping[str, str], error: KnowledgeError) -> Answered | None:
-        """How the pages show an error of the guard; None where they leave that to it."""
+        """The pages' response to an error of the guard; None if they leave the error to the guard."""
         sent: list[Message] = []
 
         async def send(message: Message) -> None:
@@ -157,6 +157,6 @@ def _answered(sent: Sequence[Message]) -> Answered:
 
 
 def told(services: Services, found: FoundDocument, tokens: int, question: str) -> str:
-    """What stands for the answer to an agent: the arguments, and whether it may see the document."""
+    """A stand-in for the answer to an agent: the arguments, and whether the caller may see the document."""
     name = found.collection.name if found.collection in services.collections.members else "none"
     return f"{name}:{found.record.address.path} within {tokens} for {question!r}"

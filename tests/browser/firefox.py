@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 PROGRAM = "firefox-esr"
 SECONDS = 60.0
-"""For the start of the browser and for any one answer."""
+"""Timeout in seconds of the browser's start, and of each answer."""
 PREFERENCES = {"browser.shell.checkDefaultBrowser": False, "datareporting.policy.dataSubmissionEnabled": False}
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "ArrowDown": "\ue015", "Tab": "\ue004"}
 
@@ -89,7 +89,7 @@ def firefox(profile: Path) -> Iterator[Firefox]:
 
 
 def _address(profile: Path, process: subprocess.Popen[bytes]) -> str:
-    """Where the browser listens: it writes that into its profile."""
+    """The address at which the browser listens, which it writes into its profile."""
     said, end = profile / "WebDriverBiDiServer.json", time.monotonic() + SECONDS
     while not (said.exists() and said.stat().st_size):
         assert process.poll() is None, "Firefox has ended"

@@ -61,7 +61,7 @@ def installed() -> Path:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """How each toolset is reached, over stdio and HTTP, on bases that all walks share."""
+    """The connections to each toolset, over stdio and HTTP, on bases that all walks share."""
     folder = tmp_path_factory.mktemp("walks")
     env = {name: str(folder / name) for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "KNOWLEDGE_MCP_HOME")}
     wiki = new_repo(folder / "wiki", {"Hub.md": "# Hub\n"}).path
@@ -95,7 +95,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
 
 
 def walked(script: str, module: Path, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a script beside this file did with each toolset; every tool of each was listed and called."""
+    """The report of a script beside this file about each toolset. Every tool was listed and called."""
     command = ["node", str(CLIENTS / script), str(module), json.dumps(asked)]
     env = environment(INSPECTOR)
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=500, env=env)

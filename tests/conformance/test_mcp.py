@@ -20,7 +20,7 @@ from wiki_base import NOTES
 
 HERE = Path(__file__).parent
 NEEDS_FIXTURES: dict[str, list[str]] = json.loads((HERE / "needs_fixtures.json").read_text())
-"""By suite: scenarios that call tools, prompts and resources of the suite's own, which the product does not have."""
+"""Scenarios by suite that call the suite's own tools, prompts and resources, which the product lacks."""
 EXTENSION = "tasks-"
 """Scenarios of an optional extension that is not offered."""
 SUITES = ("0.1.16", "0.2.0-alpha.12 2025-11-25", "0.2.0-alpha.12 2026-07-28")

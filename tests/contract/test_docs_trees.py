@@ -20,7 +20,7 @@ TREE = pytest.mark.parametrize("tree", TREES, ids=list(BY_NAME))
 
 
 def led(base: Indexed, tree: DocsTree) -> dict[tuple[str, str], str | None]:
-    """Where the index leads each link of a tree."""
+    """The destination of each link of a tree in the index."""
     found: dict[tuple[str, str], str | None] = {}
     for source in {source for source, _ in tree.leads}:
         for one in base.index.links_from(Address(source)):

@@ -28,7 +28,7 @@ STATED = {
     "1969-12-31T23:59:59Z": -1,
     "some day": None,
 }
-"""What documents state, and when that is in unix seconds."""
+"""Dates as documents state them, with their time in unix seconds."""
 SORTS: list[SortKey] = ["path", "title", "type", "date", "created", "updated"]
 
 
@@ -80,7 +80,7 @@ def filters(chance: random.Random) -> Filter:
 
 
 def passes(record: Record, filter_: Filter) -> bool:
-    """What `Filter` says, word for word."""
+    """Whether a record matches a filter, exactly as documented in `Filter`."""
     tags = {fold(tag) for tag in record.tags}
     wanted = [fold(tag.lstrip("#")) for tag in filter_.tags]
     any_wanted = {fold(tag.lstrip("#")) for tag in filter_.any_tags}

@@ -20,7 +20,7 @@ FILES = {f"docs/n{number}.md": f"# N{number}\n\nthe text w{number}x [[n1]]\n" fo
 
 
 class Seen:
-    """What the index reported."""
+    """Records the reports of the index."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -197,7 +197,7 @@ def test_watching_ends_with_its_block(tmp_path: Path) -> None:
 
 
 class Told:
-    """What a listener of one index was told: which documents, and whether some may have come or gone."""
+    """Records a listener's notifications: the documents, and whether documents may have been added or removed."""
 
     def __init__(self) -> None:
         self.changes: list[tuple[list[str], bool]] = []

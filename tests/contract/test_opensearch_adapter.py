@@ -1,4 +1,4 @@
-"""What the adapter of OpenSearch refuses, and how: indexes that are not its own, blocks, credentials, certificates."""
+"""Errors of the OpenSearch adapter: foreign indexes, blocks, credentials, certificates."""
 
 from __future__ import annotations
 

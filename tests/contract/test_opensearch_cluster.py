@@ -129,7 +129,7 @@ def _put(client: OpenSearch, position: int, tokens: str, kind: str = "external")
 
 
 def _put_again(client: OpenSearch, position: int, tokens: str) -> None:
-    """As `_put`, as often as it takes: what is there at this position already is written again, to every copy."""
+    """Write as `_put`, any number of times: a document at an existing position is written again, to every copy."""
     _put(client, position, tokens, "external_gte")
 
 
@@ -198,7 +198,7 @@ def _complete(answer: dict[str, Any]) -> bool:
 
 
 class _Searches:
-    """What searches brought that are made one after another, in a thread of their own."""
+    """Records the results of consecutive searches in a separate thread."""
 
     def __init__(self) -> None:
         self.answers: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What every search engine for pages does alike: one suite, run on each of them."""
+"""The common behaviour of all search engines for pages: one suite, run on each engine."""
 
 from __future__ import annotations
 

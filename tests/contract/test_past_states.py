@@ -55,13 +55,13 @@ def state_of(store: Store, index: Index) -> dict[str, object]:
 
 
 def fresh_state(repo: GitRepo, commit: str, place: Path, *, excluded: str = "") -> dict[str, object]:
-    """What a new checkout of a commit answers that is indexed from nothing.
+    """The answers of a new checkout of a commit that is indexed from nothing.
 
     Args:
         repo: The repository.
         commit: The commit.
         place: A folder that does not exist, for the checkout.
-        excluded: Patterns of pages that are left out besides those that the commit's own ignore file names.
+        excluded: Patterns of excluded pages, in addition to those of the commit's own ignore file.
     """
     folder = place / repo.path.name
     repo.git("clone", "--quiet", "--no-checkout", str(repo.path), str(folder))

@@ -1,4 +1,4 @@
-"""What every store does, whatever lies beneath it: one suite, run on each kind of folder."""
+"""The common behaviour of all stores: one suite, run on each kind of folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Place:
         return {name: path.read_bytes() for name, path in found.items() if not name.startswith(".git/")}
 
     def status(self) -> str:
-        """What `git status` says, "" without Git."""
+        """The output of `git status`; "" without Git."""
         return self.repo.git("status", "--porcelain") if self.repo else ""
 
 

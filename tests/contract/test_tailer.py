@@ -28,7 +28,7 @@ FILES = {"a.md": "# Alpha\n\nfirst words\n", "b.md": "# Beta\n\nother words\n\n#
 
 
 class Server:
-    """What one server has of a base: a clone, an index of its own, and a tailer."""
+    """One server's parts for a base: a clone, a separate index, and a tailer."""
 
     def __init__(self, folder: Path, remote: Path, base: SharedBase, engine: Engine) -> None:
         self.clone = ReplicaClone(folder, ReplicaSource(str(remote)))
@@ -45,7 +45,7 @@ class Server:
         return self.tailer.follow(commit)
 
     def paths(self, text: str) -> list[str]:
-        """What the shared index finds."""
+        """The paths that the shared index finds."""
         return self.engine.paths(self.base, text)
 
     def is_whole(self) -> bool:

@@ -45,7 +45,7 @@ class Checkout:
         return f"file://{self.remote}"
 
     def git(self, *arguments: str, check: bool = True) -> str:
-        """What git prints, in this folder."""
+        """The output of git in this folder."""
         line = ["git", f"--git-dir={self.own}", f"--work-tree={self.folder}", *arguments]
         done = subprocess.run(
             line, cwd=self.folder, env={**os.environ, **self.environment}, capture_output=True, text=True, check=False

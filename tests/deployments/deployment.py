@@ -1,4 +1,4 @@
-"""Which deployment the suites run on, and the command lines that start the product on it.
+"""The deployment on which the suites run, and the command lines that start the product on it.
 
 `DEPLOYMENT=replica` puts a remote behind every folder that a test serves and starts a replica of it that writes;
 `DEPLOYMENT=cluster` lets that replica search in an OpenSearch cluster, too. The default is the folder itself.
@@ -52,7 +52,7 @@ class Served:
 
     checkouts: dict[str, Checkout] = field(default_factory=dict[str, Checkout])
     waited: dict[str, int] = field(default_factory=dict[str, int])
-    """By name, how many pushes of the test the server is known to have."""
+    """Number of the test's pushes that the server is known to have, by name."""
 
     def needed(self) -> str:
         """The commits that the test has pushed and the server may lack, as `at_least` takes them; "" for none."""

@@ -36,7 +36,7 @@ SUITES = (
 
 @dataclass(frozen=True, slots=True)
 class SuiteReport:
-    """What came out of a run."""
+    """The result of a run."""
 
     outcomes: Mapping[str, int]
     """Number of tests by outcome: passed, failed, skipped."""

@@ -18,7 +18,7 @@ from support import ROOT
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
 MADE = {"benchmarks/results.json"}
 METHODS = {"tools/list", "tools/call"}
-"""Of the protocol; they look like paths."""
+"""Methods of the protocol, which look like paths."""
 """Named as what a command writes."""
 FOLDERS = re.compile(r"`((?:src|faces|services|store|index|embed|domain|tests|tools|examples|benchmarks)/[\w./-]*)`")
 

@@ -16,7 +16,7 @@ class DocsTree:
 
     name: str
     generator: str
-    """What is recognised; "" for a vault, which needs no configuration file."""
+    """The recognised generator; "" for a vault, which needs no configuration file."""
     files: Mapping[str, str]
     """Texts by path. Links are in the files' texts; `leads` lists them once more with their destinations."""
     leads: Mapping[tuple[str, str], str | None]

@@ -29,7 +29,7 @@ class Desk:
 
     @property
     def pages(self) -> EditorPages:
-        """As the server has them."""
+        """The pages as the server has them."""
         return EditorPages(self.base.collections, [self.base.folder], lambda: self.unsaved)
 
     def page(self, path: str) -> EditorPage:

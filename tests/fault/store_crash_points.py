@@ -25,7 +25,7 @@ FILES = {"a.md": b"# A\n", "gone/b.md": b"# B\n", "kept.md": b"# Kept\n", "stage
 
 
 def git(folder: Path, *args: str) -> str:
-    """What the git command prints."""
+    """The output of the git command."""
     return subprocess.run(["git", *args], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
 
@@ -44,7 +44,7 @@ def prepare(kind: str, root: Path) -> None:
 
 
 def documents(kind: str, root: Path) -> Path:
-    """Where the documents are."""
+    """The folder of the documents."""
     return root / "kb" if kind == "subfolder" else root
 
 
@@ -85,7 +85,7 @@ def _arm(step: int) -> None:
 
 
 def report(kind: str, root: Path, folder: Path, repairs: list[str]) -> dict[str, object]:
-    """What a user would find."""
+    """The state that a user would find."""
     found = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if ".git" not in path.parts}
     told: dict[str, object] = {
         "repairs": repairs,

@@ -28,7 +28,7 @@ HERE, THERE = Address("here/moved.md"), Address("there/moved.md")
 PAIR = (Address("pair/left.md"), Address("pair/right.md"))
 
 Act = Callable[[Transaction, str, random.Random], list[Address]]
-"""What a transaction does with the line it is given; returns the changed addresses."""
+"""A function that applies a line in a transaction and returns the changed addresses."""
 
 
 def append(transaction: Transaction, line: str, chance: random.Random) -> list[Address]:

@@ -21,7 +21,7 @@ SHARED = 5
 
 @dataclass
 class Outcome:
-    """What one writer was told."""
+    """The acknowledgements that one writer received."""
 
     acknowledged: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     stale: int = 0

@@ -27,7 +27,7 @@ def quick_folder() -> Iterator[Path]:
 
 
 def crash_points(kind: str, folder: Path, stride: int) -> list[dict[str, object]]:
-    """What each crash left, by step."""
+    """The state after each crash, by step."""
     done = subprocess.run(
         [sys.executable, SCRIPT, kind, folder, str(stride)], capture_output=True, text=True, check=False, timeout=110
     )

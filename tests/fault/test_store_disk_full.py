@@ -65,7 +65,7 @@ def both(store: Store, content: bytes) -> str:
 
 
 def refused(store: Store, content: bytes) -> str:
-    """What the store says against writing both documents, "" when it has done so."""
+    """The store's error on writing both documents; "" on success."""
     try:
         both(store, content)
     except KnowledgeError as error:

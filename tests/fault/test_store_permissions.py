@@ -41,9 +41,9 @@ def attempt(store, path):
 
 
 def as_nobody(base: Path, script: str, imports: str = "") -> str:
-    """What a script prints that runs as an unprivileged user (or as the present one, if that is not root).
+    """The output of a script that runs as an unprivileged user (or as the present one, if that is not root).
 
-    What it imports, it imports before: Python's own modules may lie where that user may not read.
+    The script's modules are imported before, because that user may not be able to read Python's own modules.
     """
     code = imports + PRELUDE + textwrap.dedent(script)
     done = subprocess.run(

@@ -16,7 +16,7 @@ from contextlib import suppress
 MAX_MESSAGE = 100_000
 """Bytes of a command line and its environment."""
 SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
-"""What is passed on; a starter that is killed takes the other with it."""
+"""Signals that are forwarded. If a starter is killed, its process is killed, too."""
 
 
 class Control:
@@ -48,10 +48,10 @@ class Control:
         tell(self._socket, number)
 
     def ended(self, timeout: float | None) -> int:
-        """Its exit code once it has ended, the signal that ended it as a negative number.
+        """The exit code of the ended process; the negative number of the signal that ended it.
 
         Raises:
-            TimeoutError: it runs on after so many seconds.
+            TimeoutError: the process still runs after `timeout` seconds.
         """
         self._socket.settimeout(timeout)
         try:

@@ -89,7 +89,7 @@ class Nursery:
         return None
 
     def _forget(self) -> None:
-        """In a new process: have nothing of the one that forked it."""
+        """Release everything of the parent in a new process."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         # As of a process that a person starts: what forks may have been started with Ctrl-C ignored.

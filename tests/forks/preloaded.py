@@ -114,7 +114,7 @@ class Preloaded:
         return Forked(control, *ours)
 
     def stand_in(self, environment: Mapping[str, str], program: str = "commonplace") -> list[str] | None:
-        """What to start instead of a program, before its arguments, for a process that does the same; None as above."""
+        """The command that replaces a program, before its arguments; None if a fork does not fit the environment."""
         if not self.fits(environment, program):
             return None
         return [sys.executable, "-ISE", str(HERE.with_name("forked.py")), self._address, program]

@@ -1,4 +1,4 @@
-"""What callers with bad intent give: paths out, or into Git's own folder, and words that Git takes for options."""
+"""Hostile arguments: paths that lead out, or into Git's own folder, and words that Git could take for options."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Ground:
     before: dict[str, str]
     repos: tuple[GitRepo, ...]
     known: frozenset[str]
-    """What the repositories held then, `.gitignore` of a store of projects among it."""
+    """Files of the repositories at the start, including `.gitignore` of a store of projects."""
 
     @property
     def secret(self) -> str:
@@ -56,7 +56,7 @@ class Ground:
 
     @property
     def out(self) -> str:
-        """Where a command that is run by mistake would leave something."""
+        """A path at which a command that is run by mistake would leave a file."""
         return str(self.place / "made-by-mistake")
 
     def assert_untouched(self) -> None:

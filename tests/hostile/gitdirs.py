@@ -29,7 +29,8 @@ STRANGER = 12345
 """A user who is somebody else."""
 HUGE = 1 << 40
 NOISE_BYTES = 16_384
-"""How much text in an object no compression makes smaller than half of it: a cut one still fills several buffers."""
+"""Bytes of text in an object that compresses to more than half its size, so that a truncated one fills several buffers.
+"""
 MANY = 400
 """Files in the root folder, so that its tree is several kB of identifiers."""
 PRECIOUS = "export A=1\n"
@@ -50,7 +51,7 @@ class Ground:
 
     @property
     def gitdir(self) -> Path:
-        """Its own folder."""
+        """The repository's own folder."""
         return self.repo.path / ".git"
 
     @property
@@ -59,7 +60,7 @@ class Ground:
         return (self.home / "head").read_text()
 
     def state(self) -> dict[str, tuple[object, ...]]:
-        """What there is in the home but for the served repository: kind, times, and content."""
+        """Kind, times and content of everything in the home except the served repository."""
         found: dict[str, tuple[object, ...]] = {}
         for path in (self.home, *self.home.rglob("*")):
             if path.is_relative_to(self.repo.path):
@@ -373,7 +374,7 @@ def _nested(depth: int, breadth: int, ground: Ground) -> None:
 
 
 def exhausting_cases() -> Iterator[Case]:
-    """What takes a reader that sets no bounds longer than anybody waits."""
+    """Files that take a reader without bounds longer than anybody waits."""
     for file in (".gitignore", ".gitattributes", ".commonplaceignore", ".git/info/exclude", ".git/info/attributes"):
         line = STARS.replace("\n", " text\n") if "attributes" in file else STARS
         yield Case(f"costly patterns in {file}", partial(_patterns, file, line))

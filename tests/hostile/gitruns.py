@@ -31,7 +31,7 @@ from commonplace.toolsets.wiki.mcp import WIKI
 from hostile import CANARY
 
 SECONDS = 60
-"""How long one command or tool may take; a waiting one is ended by the alarm, and its process with it."""
+"""Timeout in seconds of one command or tool, after which the alarm ends its process."""
 ENDINGS = frozenset({0, 1, 2, 3, 4, 5, 6, 9, 10, 11})
 """Exit codes of docs/errors.md but for that of an inner error."""
 COMMANDS: Sequence[Sequence[str]] = (
@@ -112,9 +112,9 @@ class Run:
         self._folder = place / "home" / "kb"
         self._said = (place / "said").open("w+")
         self.told: dict[str, str] = {}
-        """How each ended."""
+        """The outcome of each command and tool."""
         self.wrong: list[str] = []
-        """What no such ending may show."""
+        """The violations found."""
 
     def all(self) -> None:
         """Run everything, in the order in which it stands here."""
@@ -234,7 +234,7 @@ class _Watched:
 
 
 def answered(place: Path) -> dict[str, Any]:
-    """What came of a run in a process of its own."""
+    """The result of a run in a separate process."""
     process = os.fork()
     if process == 0:
         run = Run(place)

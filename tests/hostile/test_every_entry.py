@@ -106,7 +106,7 @@ class Tools:
     call: Call
 
     def answer(self, tool: str, arguments: dict[str, Any]) -> str:
-        """What is answered, or why not; anything else that is raised fails the test."""
+        """The answer, or the error of the product. Any other exception fails the test."""
         (row,) = (one for one in self.definition.tools if one.name == tool)
         try:
             return repr(row.handler.run(self.call, arguments))
@@ -175,7 +175,7 @@ def test_no_option_reaches_git_through_a_tool(toolset: str, ground: Ground) -> N
 
 
 def commanded(capfd: pytest.CaptureFixture[str], *words: str) -> str:
-    """What a command says on both streams; it never ends in a failure inside."""
+    """The output of a command on both streams. The command never fails internally."""
     code = main(words)
     said = "".join(capfd.readouterr())
     assert code not in {1, 70}, (words, said) if words[0] != "diff" else code == 1

@@ -57,7 +57,7 @@ def runs() -> Iterator[Runs]:
 
 
 def tried(case: Case, ground: Ground, runs: Runs, place: Path) -> tuple[dict[str, str], list[str]]:
-    """How each command and tool ended on a crafted folder, and what was wrong with it."""
+    """The outcome of each command and tool on a crafted folder, and the violations."""
     crafted = copied(ground, place)
     try:
         case.craft(crafted)

@@ -22,16 +22,16 @@ AUDIENCE = "https://kb.example.org"
 
 @dataclass
 class LocalProvider:
-    """What the provider says; a test changes it before it asks."""
+    """The provider's answers, which a test may change."""
 
     issuer: str = ""
     documents: dict[str, bytes] = field(default_factory=dict[str, bytes])
     """Content by path; a path without one answers 404."""
     token_status: int = 200
     token_answer: bytes | None = None
-    """What the token endpoint answers instead of a token."""
+    """Answer of the token endpoint instead of a token; None for a token."""
     challenge: str = ""
-    """Of PKCE, from the URL at which the person signed in."""
+    """PKCE challenge from the URL at which the person signed in."""
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
 
     def token(self, key: ec.EllipticCurvePrivateKey | None = None, **claims: Any) -> str:

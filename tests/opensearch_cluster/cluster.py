@@ -21,15 +21,15 @@ from opensearch_cluster.node import Identity, Node
 NOBODY = 65_534
 GREEN_SECONDS = 180.0
 PORTS = (9200, 9300)
-"""For HTTP and for other nodes, where a node has an address of its own."""
+"""Ports for HTTP and for other nodes, if a node has a separate address."""
 
 
 class Place(Protocol):
-    """Where a node runs."""
+    """The place where a node runs."""
 
     @property
     def address(self) -> str:
-        """Its address."""
+        """Address of the place."""
         ...
 
     @property
@@ -103,7 +103,7 @@ class Cluster:
             raise AssertionError(f"{error}: {self._state()}") from None
 
     def _state(self) -> str:
-        """What the cluster says of its shards, for a person."""
+        """The state of the cluster's shards, for a person."""
         with self.client() as client:
             try:
                 return f"{client.cluster.health()}\n{client.cat.shards()}\n{client.cluster.allocation_explain()}"

@@ -1,4 +1,4 @@
-"""What tests of a shared engine stand on: pages from texts, and each implementation of its port."""
+"""Parts for tests of a shared engine: pages made from texts, and each implementation of the engine's port."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def pages(texts: Mapping[str, str]) -> list[SharedPage]:
 
 
 def shown(hit: Hit) -> tuple[str, list[tuple[int, tuple[str, ...], str, str]]]:
-    """What a caller sees of a hit beside its score and its record."""
+    """The visible parts of a hit besides its score and its record."""
     sections = [(one.ordinal, one.path, one.anchor, one.snippet) for one in hit.sections]
     return hit.record.address.path, sections
 

@@ -18,7 +18,7 @@ from opensearch_cluster.artifacts import MissingError
 CLUSTER = "commonplace-test"
 HEAP_MIB = 512
 START_SECONDS = 300.0
-"""How long a node may take until it answers over HTTP, with the machine busy."""
+"""Timeout in seconds of a node's start until it answers over HTTP on a busy machine."""
 STOP_SECONDS = 20.0
 OLDEST_JAVA, NEWEST_JAVA = 17, 23
 """Feature releases of Java; from 24 on there is no security manager, without which this version does not start."""
@@ -32,7 +32,8 @@ JAVA_OPTIONS = (
     "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.disable.jmx=true", "-Dopensearch.distribution.type=zip",
     "-Djava.util.concurrent.ForkJoinPool.common.threadFactory=org.opensearch.secure_sm.SecuredForkJoinWorkerThreadFactory",
 )  # fmt: skip
-"""Those of the distribution's own launcher, for a short life on a small machine: one collector thread, one compiler."""
+"""Java options of the distribution's launcher, for a short life on a small machine: one collector thread, one compiler.
+"""
 LOGGING = """\
 status = error
 appender.console.type = Console
@@ -46,7 +47,7 @@ rootLogger.appenderRef.console.ref = console
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a node is to its cluster."""
+    """The identity of a node in its cluster."""
 
     name: str
     http_port: int
@@ -178,7 +179,7 @@ class Node:
         return [*self._entering(), str(java()), *self._options, *paths, *classes]
 
     def _entering(self) -> list[str]:
-        """What enters the namespace as root and goes on as the owner."""
+        """The command that enters the namespace as root and continues as the owner."""
         if self.identity.namespace is None:
             return []
         owner = self.identity.owner

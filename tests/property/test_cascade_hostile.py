@@ -26,13 +26,13 @@ PIECES = (
     "/etc/passwd", ".git", ".GIT", "git~1", "secret.md", ".md", "#", "?", "*", "node_modules", "file://", "index",
     "log", "NUL", "link", "\0", "\n", " ", "\u2026", "\uff0e\uff0e", "\u202e", "\ud800", "e\u0301", "x" * 300,
 )  # fmt: skip
-"""What the ids are put together from."""
+"""Parts from which the ids are made."""
 SIZE = 5_000_000
 SLOW = (
     "#", "# a\n", "######\n", "[[", "[[a]]", "](", "[a](", "```\n", "~~~ x\n", "- ```\n", "> ", "{#a ", "## {#a}\n",
     "<!--", "*", "_a_", "|", "\\", "\u00e9", "\n", " \n", "---\n", "a: b\n", "1. ",
 )  # fmt: skip
-"""What a text of nothing else may be slow to read."""
+"""Parts whose repetition may be slow to read."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What holds for every document, however odd: nothing raises, sections tile, spans hold what they say."""
+"""Properties of every document, however odd: nothing raises, sections tile the text, spans have the stated text."""
 
 from __future__ import annotations
 

@@ -43,13 +43,13 @@ class Tree:
 
 
 def files(folder: Path, count: int) -> list[Path]:
-    """So many files, evenly spread over the folder's."""
+    """About `count` files of the folder, evenly spread."""
     found = sorted(path for path in folder.rglob("*.md") if path.is_file())
     return found[:: max(len(found) // count, 1)]
 
 
 def check_rewriting(document: Document, tree: Tree) -> None:
-    """What was read, written back, is what it was."""
+    """Check that a document is unchanged if its parsed values are written back."""
     raw = document.raw
     if not any(finding.rule == "bad_yaml" for finding in document.findings):
         values = {key: value for key, value in document.frontmatter.values.items() if value is not None}

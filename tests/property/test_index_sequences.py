@@ -237,7 +237,7 @@ class Folder(RuleBasedStateMachine):
 
 
 def dates(index: Index) -> dict[str, tuple[str, str]]:
-    """When each document was made and changed, as the index has it."""
+    """Creation and modification date of each document in the index."""
     return {r.address.path: (r.created, r.updated) for r in index.list(ListQuery(limit=1000)).records}
 
 

@@ -46,7 +46,7 @@ def outside(home: Path) -> dict[str, str]:
 
 
 def dist(out: Path) -> Path:
-    """What `make dist` makes, in `out`."""
+    """The result of `make dist`, in `out`."""
     command = [sys.executable, str(ROOT / "tools" / "release" / "build_dist.py"), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
     assert (done.returncode, done.stderr) == (0, "")

@@ -47,7 +47,7 @@ SERVER_JSON = {
         },
     },
 }
-"""What the registry's schema of 2025-09-29, and its rules for bundles, ask of the members that are used."""
+"""Requirements of the registry's schema of 2025-09-29, and its rules for bundles, for the used members."""
 
 
 @pytest.fixture(scope="module")

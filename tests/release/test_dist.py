@@ -1,4 +1,4 @@
-"""What `make dist` hands out: the same bytes each time, with sums, a valid bill of materials and the licences."""
+"""Results of `make dist`: the same bytes each time, with sums, a valid bill of materials and the licences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(dist: Path) -> zipfile.ZipFile:
-    """Its wheel, open."""
+    """The wheel in `dist`, opened."""
     return zipfile.ZipFile(next(dist.glob("*.whl")))
 
 

@@ -27,7 +27,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Its programs, installed by pip without any extra."""
+    """The wheel's programs, installed by pip without any extra."""
     return environment(tmp_path_factory.mktemp("environment") / "venv", str(wheel))
 
 
@@ -38,7 +38,7 @@ def program(programs: Path, tmp_path: Path) -> Installed:
 
 
 def walk(program: Installed) -> None:
-    """From an empty folder to an agent's first answer."""
+    """Check the way from an empty folder to an agent's first answer."""
     head = subprocess.run(
         ["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )

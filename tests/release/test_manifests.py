@@ -88,7 +88,7 @@ def test_every_compose_file_is_valid_by_the_schema_of_the_specification(file: Pa
 
 
 def _environments() -> Iterator[tuple[str, Mapping[str, str]]]:
-    """What each container of ours is given by name, with a word in place of every secret."""
+    """The environment variables of each of our containers by name, with a placeholder for every secret."""
     maps = {one["metadata"]["name"]: one["data"] for one in _of_kind("ConfigMap")}
     for name, pod in _pods().items():
         for container in pod["containers"]:

@@ -1,4 +1,4 @@
-"""What an older version left behind is used by this one: key, settings and a client's entry. Each has its own index."""
+"""Data of an older version (key, settings and a client's entry) is used by this one. Each has its own index."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NAME = "canary.env"
 CONTENT = b"TOKEN=nobody asked for this to be committed\n"
 BLOB = hashlib.sha1(b"blob %d\0%b" % (len(CONTENT), CONTENT), usedforsecurity=False).hexdigest()
 EXCEPT = f":(exclude,glob)**/{NAME}"
-"""For `git add --all` of a test itself, which is none of the product's."""
+"""Pathspec for `git add --all` of a test itself, which the product does not run."""
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _URL = re.compile(r"^\s*url\s*=\s*(?:file://)?(/.*\S)\s*$", re.MULTILINE)
@@ -67,7 +67,7 @@ def holds(repository: Path) -> bool:
 
 
 def planted() -> int:
-    """How many folders have had one."""
+    """Number of folders with a canary."""
     return len(_planted)
 
 

@@ -1,4 +1,4 @@
-"""What Git's own server answers over HTTP, for servers of tests."""
+"""Git's own server over HTTP, for servers of tests."""
 
 from __future__ import annotations
 

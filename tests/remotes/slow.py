@@ -42,7 +42,7 @@ class SlowRemote:
 
 
 class _Server(ThreadingHTTPServer):
-    """Of one bare repository."""
+    """The server of one bare repository."""
 
     daemon_threads = True
 
@@ -59,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(b"")
 
     def do_POST(self) -> None:
-        """What it asks for, or sends."""
+        """Answer a POST request of Git."""
         self._answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there

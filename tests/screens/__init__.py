@@ -56,7 +56,7 @@ class Screen:
 
     @property
     def lines(self) -> list[str]:
-        """What is seen now, without blanks at the ends of lines and without empty lines at the end."""
+        """The visible lines without trailing blanks, and without empty lines at the end."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p").rstrip().split("\n")]
 
     @property

@@ -12,7 +12,7 @@ app = typer.Typer(help="Slips of paper.")
 
 @app.command("count")
 def count(words: str) -> None:
-    """How many words a text has."""
+    """Count the words of a text."""
     typer.echo(f"{len(words.split())} words")
 
 
@@ -31,7 +31,7 @@ def lose() -> None:
 
 @dataclass
 class Entry:
-    """What every entry has there."""
+    """The fields of every entry."""
 
     id: str
     title: str

@@ -13,7 +13,7 @@ QUESTIONS = (
     "compiler error", "module", "how do I install a module", "vector", "get-childitem", "template", "iterator",
     "exception handling", "pipeline", "tide module", '"copy constructor"', "linker -warning", "remoting",
 )  # fmt: skip
-"""What is searched for; a page that answers each is always there."""
+"""Queries, each of which is always answered by a page."""
 
 
 class SharedFolder:
@@ -27,13 +27,13 @@ class SharedFolder:
         self.turn = threading.Lock()
         self.branch = BRANCHES[0]
         self.known: dict[str, dict[str, str]] = {name: {} for name in BRANCHES}
-        """By branch: what the pages hold that were written through a server."""
+        """Contents of the pages written through a server, by branch."""
         self.files = [path for path in repo.git("ls-files", "-z").split("\0") if path.endswith(".md")]
         self._chance = chance
 
     @property
     def pages(self) -> dict[str, str]:
-        """What the pages written through a server hold on the branch that is checked out, by path without suffix."""
+        """Contents of the pages written through a server on the current branch, by path without suffix."""
         return self.known[self.branch]
 
     def save(self) -> None:
@@ -52,7 +52,7 @@ class SharedFolder:
             file.unlink(missing_ok=True)
 
     def switch(self) -> None:
-        """What lies uncommitted is committed by hand, and the other branch checked out."""
+        """Commit uncommitted files by hand, and check out the other branch."""
         self._git("add", "--all")
         self._git("commit", "--quiet", "--allow-empty", "--message", "By hand")
         other = BRANCHES[self.branch == BRANCHES[0]]

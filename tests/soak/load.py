@@ -34,11 +34,11 @@ Act = Callable[[], None]
 
 @dataclass(slots=True)
 class Noted:
-    """What came of the load, told by many threads."""
+    """Results of the load, recorded by many threads."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By kind of call since they were last taken: how long each took."""
+    """Duration of each call since the last evaluation, by kind of call."""
     failures: list[BaseException] = field(default_factory=list[BaseException])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -63,7 +63,7 @@ class Actor:
         self.chance = random.Random(seed)
 
     def acts(self) -> Mapping[Act, int]:
-        """What it can do, and how often in relation."""
+        """The possible actions with their relative frequency."""
         raise NotImplementedError
 
     def live(self, stop: threading.Event, rate: float) -> None:
@@ -282,7 +282,7 @@ class Writer(Actor):
                 self._folder.pages[page] = content.replace(old, new, 1)
 
     def _rename(self) -> None:
-        """To a name that no link bears, and back, so that links to it are as they were."""
+        """Rename a page to an unused name and back, so that links to it stay the same."""
         with self._folder.turn:
             if page := self._any():
                 other = f"soak/moved-{self.chance.randrange(10**9)}"

@@ -1,4 +1,4 @@
-"""What a process holds, seen from outside, and whether it grows."""
+"""Memory and other resources of a process, measured from outside, and their growth."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sample:
 
 
 def sample(process: int, minute: float) -> Sample:
-    """What the kernel says of a process now."""
+    """The kernel's current data about a process."""
     place = Path("/proc") / str(process)
     told = dict(line.split(":", 1) for line in (place / "status").read_text().splitlines())
     times = (place / "stat").read_text().rpartition(")")[2].split()
@@ -46,7 +46,7 @@ def sample(process: int, minute: float) -> Sample:
 
 
 def slope(points: Sequence[tuple[float, float]]) -> float:
-    """How much the second coordinate grows for each unit of the first: the median over all pairs (Theil and Sen)."""
+    """Growth of the second coordinate per unit of the first: the median over all pairs (Theil and Sen)."""
     return statistics.median((b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2))
 
 

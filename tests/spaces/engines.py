@@ -20,7 +20,7 @@ KINDS = ("embedded", "meilisearch")
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """Where an engine's own data goes."""
+    """The place of an engine's own data."""
 
     folder: Path
     server: SearchServer | None = None

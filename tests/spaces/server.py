@@ -49,7 +49,7 @@ class SearchServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What names it to a process."""
+        """The variables that name the server to a process."""
         return {"MEILI_URL": self.url, "MEILI_API_KEY": KEY}
 
 

@@ -24,7 +24,7 @@ AREAS = {
     "security": "credential rotation encryption audit phishing vulnerability patching threat token secret",
     "office": "kitchen parking visitor printer projector badge cleaning recycling furniture catering",
 }
-"""By folder: words that its pages are about."""
+"""Words of the pages, by folder."""
 PEOPLE = (
     ("ann.archer@example.org", "Ann Archer"),
     ("", "Boris Bělák"),
@@ -65,7 +65,7 @@ class SpaceFolder:
 
     root: Path
     pages: dict[str, Written] = field(default_factory=dict[str, Written])
-    """By id."""
+    """Pages by id."""
 
     def write_map(self, **more: Any) -> None:
         """Write the space file anew."""
@@ -125,12 +125,12 @@ SPECIAL = (
 
 
 def moments(page: Written) -> tuple[int | None, int | None]:
-    """When a page was created and updated, in unix seconds."""
+    """Creation and modification time of a page in unix seconds."""
     return _seconds(page.created), _seconds(page.updated)
 
 
 def same_text(text: str) -> str:
-    """How labels and authors are compared."""
+    """The form in which labels and authors are compared."""
     return text.strip().lower()
 
 

@@ -1,4 +1,4 @@
-"""What fails at a start is tried again until it succeeds, or until nobody needs it any more."""
+"""Work that fails at the start is retried until it succeeds or is no longer needed."""
 
 from __future__ import annotations
 

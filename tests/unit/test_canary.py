@@ -1,4 +1,4 @@
-"""What acceptance tests rely on: a canary that a commit holds is found, in the repository and in its remote."""
+"""The canary of acceptance tests: a commit that contains it is found, in the repository and in its remote."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ RUN: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
 
 
 def build_in(folder: Path) -> str:
-    """What the package says of itself where it lies in a folder."""
+    """The build that the package reports if it is imported from this folder."""
     (folder / "commonplace").mkdir(parents=True, exist_ok=True)
     shutil.copy(commonplace.__file__, folder / "commonplace")
     code = "import commonplace; print(commonplace.build())"

@@ -85,12 +85,12 @@ class Note:
 
     @property
     def name(self) -> str:
-        """Its name as links have it."""
+        """Name of the note in links."""
         return self.path.rpartition("/")[2].removesuffix(".md")
 
     @property
     def folder(self) -> str:
-        """Where it lies, "" for the top."""
+        """Folder of the note; "" for the root."""
         return self.path.rpartition("/")[0]
 
 
@@ -155,7 +155,7 @@ class Vault:
         return self._chance.choice(ways)(source, target)
 
     def _shortest(self, source: Note, target: Note) -> Written:
-        """As Obsidian writes it by default: the name where it is the only one, else the path from the top."""
+        """A link in Obsidian's default form: the name if it is unique, else the path from the root."""
         path = target.name if self._names[target.name.casefold()] == 1 else target.path.removesuffix(".md")
         return self._wiki(path, source, target)
 

@@ -15,13 +15,13 @@ from support import GitRepo, eventually
 
 ENTRIES = 200
 ERAS: tuple[Mode, ...] = ("legacy", "auto")
-"""How the official client connects: with a handshake, or as the newest revision has it."""
+"""Modes of the official client: with a handshake, or as in the newest revision."""
 WAYS = tuple((transport, era) for transport in ("stdio", "http") for era in ERAS)
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What holds up the checks of one process."""
+    """Holds up the checks of one process."""
 
     folder: Path
 
@@ -42,7 +42,7 @@ class Gate:
         (self.folder / "open").touch()
 
     def seen(self) -> int:
-        """How many entries were checked since the gate was closed."""
+        """Number of entries that were checked since the gate was closed."""
         noted = self.folder / "seen"
         return len(noted.read_text().splitlines()) if noted.exists() else 0
 
@@ -59,17 +59,17 @@ class Way:
     era: Mode
     gate: Gate
     log: Path
-    """What the process writes on standard error."""
+    """File with the process's standard error."""
     server: Server | None = None
     heard: list[Any] = field(default_factory=list[Any])
     """Notifications of the older era, as they came."""
 
     async def hear(self, message: Any) -> None:
-        """What the client does with a notification."""
+        """Record a notification."""
         self.heard.append(message)
 
     def logged(self) -> str:
-        """What it wrote so far."""
+        """The standard error of the process so far."""
         return "\n".join(self.server.lines) if self.server else self.log.read_text()
 
 

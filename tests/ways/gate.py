@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(os.environ["GATE"])
-"""Where `armed` makes the validator note what it sees in `seen` and wait for `open`."""
+"""Folder in which `armed` makes the validator record checked entries in `seen` and wait for `open`."""
 SECONDS = 60.0
 
 

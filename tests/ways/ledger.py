@@ -1,7 +1,7 @@
-"""Who wrote what, who was shown it, and where it is now: for tests that nothing unseen is lost.
+"""Ledger of written words, their readers and their place, for tests that nothing unseen is lost.
 
-Every write holds a word that no other write has. A word that a step takes out of the files is accounted for when the
-one whose step it is had been shown it, when the step's answer names bytes that hold it, or when Git's history has it.
+Every write contains a unique word. A word that a step removes from the files is accounted for in three cases: the
+step's writer had been shown the word, the step's answer names bytes that contain it, or Git's history has it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Ledger:
 
     repo: GitRepo
     state: Path
-    """Where the servers keep the trash."""
+    """Folder of the servers' trash."""
     shown: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The words that each writer was shown or wrote."""
     owed: dict[str, str] = field(default_factory=dict)
     """Words that went unseen and that no answer named, with the step; the history must have them."""
     counts: Counter[str] = field(default_factory=Counter)
-    """What became of the words, and how often a write was refused."""
+    """Counts of the words' outcomes, and of rejected writes."""
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def word(self, writer: str) -> str:

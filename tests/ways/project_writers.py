@@ -12,7 +12,7 @@ from ways.writers import LINES, Act, Face, commit_all
 
 PROJECTS = 4
 ATTEMPTS = 20
-"""How often somebody tries to push while the store pushes, too."""
+"""Number of attempts to push while the store pushes, too."""
 CHAPTERS = ("Ebb", "Flow", "Slack")
 
 

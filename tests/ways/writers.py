@@ -43,13 +43,13 @@ class Known:
 
 @dataclass
 class Face:
-    """What one writer does through one face; `acts` gives each act with its weight."""
+    """The actions of one writer through one face; `acts` gives each action with its weight."""
 
     writer: str
     ledger: Ledger
     chance: Random
     known: dict[str, Known] = field(default_factory=dict)
-    """By document, as this face last showed it whole."""
+    """The version of each document that this face last showed completely."""
 
     def acts(self) -> dict[Act, int]:
         """Acts by weight."""
@@ -94,7 +94,7 @@ class Kb(Face):
     """The toolset `kb` in a session, or over HTTP in none."""
 
     call: Callable[..., Any] = field(kw_only=True)
-    """From a tool and its arguments to its result."""
+    """Calls a tool with arguments and returns its result."""
     base: str = field(kw_only=True)
 
     def acts(self) -> dict[Act, int]:

@@ -1,9 +1,9 @@
-"""Builds what is handed out, into `dist/`: wheel, sdist, bill of materials, licences and their SHA-256 sums.
+"""Builds the files of a release into `dist/`: wheel, sdist, bill of materials, licences and their SHA-256 sums.
 
     make dist
 
-The build takes the tracked files of the checkout in a folder of its own, so that nothing else that lies there gets in,
-and the same files give the same bytes.
+The build copies the tracked files of the checkout to a separate folder, so that no other file is included. The same
+files give the same bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SUMS = "SHA256SUMS"
 
 
 def main() -> int:
-    """Build into `--out`; 1 with lines on stderr where a licence is not known or not allowed, or the build fails."""
+    """Build into `--out`; return 1 with lines on stderr if a licence is unknown or forbidden, or the build fails."""
     parser = argparse.ArgumentParser(description="Build wheel, sdist, bill of materials, licences and sums.")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="the folder; others' files in it stay")
     out: Path = parser.parse_args().out.resolve()
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def exported(root: Path, target: Path) -> Path:
-    """A copy of the tracked files at `root` with fixed modes, and with the commit named in the package."""
+    """Copy the tracked files at `root` with fixed modes, and write the commit into the package; return the copy."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout.decode()
     for name in filter(None, listed.split("\0")):
         if (source := root / name).is_file():
@@ -66,7 +66,7 @@ def exported(root: Path, target: Path) -> Path:
 
 
 def _built(sources: Path, target: Path) -> list[Path]:
-    """The wheel and the sdist; empty when the build fails, which has then said why."""
+    """The wheel and the sdist; [] if the build fails, after its output is written to stderr."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(target)]
     done = subprocess.run(command, cwd=sources, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -76,7 +76,7 @@ def _built(sources: Path, target: Path) -> list[Path]:
 
 
 def _requirements(folder: Path, version: str) -> list[Path]:
-    """Files for `pip --require-hashes`: what the wheel needs, and what it needs with an extra of a server."""
+    """Requirement files for `pip --require-hashes`: for the wheel alone, and for the wheel with each server extra."""
     files: list[Path] = []
     for stem, extras in (
         ("requirements", []),

@@ -2,9 +2,9 @@
 
     make mcpb                                     dist/commonplace-VERSION.mcpb, packed by npm's @anthropic-ai/mcpb
     make server-json NAME=io.github.OWNER/commonplace URL=https://HOST/commonplace-VERSION.mcpb
-                                                  dist/server.json, for the bundle as it will be downloaded
+                                                  dist/server.json, for the bundle at its download URL
 
-The bundle holds the wheel and the pinned versions of its packages; the client's `uv` installs them for its platform.
+The bundle contains the wheel and the pinned versions of its packages; the client's `uv` installs them for its platform.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ sys.exit(main(["mcp", *sys.argv[1:]]))
 
 
 def main() -> int:
-    """Build what is asked for; 1 with a line on stderr when that fails."""
+    """Build the requested file; return 1 with a line on stderr on failure."""
     parser = argparse.ArgumentParser(description="Build the MCP bundle, and its entry for a registry.")
     parser.add_argument(
         "--out", type=Path, default=ROOT / "dist", help="the folder with the wheel, and for the results"
@@ -80,7 +80,7 @@ def metadata(wheel: Path) -> Message:
 
 
 def manifest(about: Message) -> dict[str, Any]:
-    """The bundle's manifest: what the client shows, asks for and starts."""
+    """The bundle's manifest: texts for the client, user settings, and the start command."""
     return {
         "manifest_version": MANIFEST_VERSION,
         "name": about["Name"],
@@ -122,7 +122,7 @@ def manifest(about: Message) -> dict[str, Any]:
 
 
 def server_json(about: Message, name: str, url: str, digest: str) -> dict[str, Any]:
-    """The entry of a registry for the bundle at `url` whose SHA-256 is `digest`."""
+    """The registry entry for the bundle at `url` with the SHA-256 `digest`."""
     return {
         "$schema": SCHEMA,
         "name": name,
@@ -141,7 +141,7 @@ def server_json(about: Message, name: str, url: str, digest: str) -> dict[str, A
 
 
 def project(about: Message, wheel: str, lock: str) -> str:
-    """The `pyproject.toml` by which uv installs the wheel, with the packages in their pinned versions."""
+    """The `pyproject.toml` from which uv installs the wheel, with the packages in their pinned versions."""
     pins = re.findall(r"^([a-z0-9][a-z0-9.-]*==[^ ;\\]+)(?: ; (.*?))? \\$", lock, re.MULTILINE)
     lines = [f"  {json.dumps(f'{pin} ; {marker}' if marker else pin)}," for pin, marker in pins]
     return "\n".join(
@@ -181,7 +181,7 @@ def _pack(wheel: Path, about: Message, target: Path) -> int:
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, check=False
-            )  # it validates the manifest first
+            )  # mcpb validates the manifest first
         except FileNotFoundError:
             return _refused("npx is not installed; on Debian and Ubuntu: apt-get install npm")
     if done.returncode or not target.is_file():

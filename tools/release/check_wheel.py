@@ -1,9 +1,9 @@
 """Runs the suites of `kb`, the command line and the language server against the built wheel instead of the checkout.
 
-    make check-wheel          ARGS="-k search" are handed to pytest
+    make check-wheel          ARGS="-k search" is passed to pytest
 
 The wheel is built and installed with its extras into a new virtual environment outside the checkout. The suites run
-there from a copy of the tests and the example: nothing of `src` can be imported.
+there from a copy of the tests and the example, so that nothing from `src` can be imported.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pins import ROOT
 SUITES = ("tests/acceptance/kb", "tests/acceptance/cli", "tests/acceptance/lsp")
 EXTRAS = "cluster,lsp,meaning"
 TOOLS = ("hypothesis", "pytest", "pytest-lsp", "pytest-timeout", "pytest-xdist", "pyyaml")
-"""What the tests need besides the product; in the versions that are pinned for the checkout."""
+"""Packages that the tests need besides the product, installed in the versions that are pinned for the checkout."""
 NEEDED = ("tests", "examples", "docs", "README.md", "pyproject.toml")
-"""What the tests read of the checkout."""
+"""Files and folders of the checkout that the tests read."""
 
 
 def main() -> int:
-    """The exit code of pytest, or 1 where the environment cannot be made."""
+    """Run the suites; return pytest's exit code, or 1 if the environment cannot be created."""
     with tempfile.TemporaryDirectory(prefix="wheel-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # some tests run the program as another user
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def _environment(folder: Path) -> str:
-    """A virtual environment with the wheel, its extras and what the tests need; its Python."""
+    """Create a virtual environment with the wheel, its extras and the packages of the tests; return its Python."""
     _run([sys.executable, str(Path(__file__).with_name("build_dist.py")), "--out", str(folder / "dist")], ROOT)
     wheel = next((folder / "dist").glob("*.whl"))
     venv.create(folder / "venv", with_pip=True)
@@ -69,7 +69,7 @@ def _environment(folder: Path) -> str:
 
 
 def _outside() -> dict[str, str]:
-    """The environment of the process without what would lead Python back into the checkout."""
+    """The environment variables of the process without those that would lead Python back into the checkout."""
     return {
         name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
     }

@@ -1,6 +1,6 @@
 """Build hooks for hatchling: the commit in the package, and a README without relative links as its description.
 
-A checkout and `pip install git+URL` build through them as well: they use hatchling and the standard library only.
+Builds of a checkout and `pip install git+URL` use them too, so they need hatchling and the standard library only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 COMMIT = "commonplace/commit.txt"
-"""The file of the package that names the commit it was built from."""
+"""File of the package that contains the commit from which it was built."""
 _RELATIVE = re.compile(r"\[([^\]]+)\]\((?!\w+:|#)([^)\s]+)\)")
 
 
@@ -26,7 +26,7 @@ class CommitHook(BuildHookInterface[Any]):
     _written: Path | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the file, unless the sources hold one already (an sdist), or are installed as they lie (editable)."""
+        """Add the commit file, unless the sources have one (an sdist) or the installation is editable."""
         folder = "src/" if self.target_name == "sdist" else ""
         present = Path(self.root, "src", COMMIT)
         commit = "" if version == "editable" or present.is_file() else commit_of(Path(self.root))
@@ -44,16 +44,16 @@ class CommitHook(BuildHookInterface[Any]):
 
 
 class DescriptionHook(MetadataHookInterface):
-    """Makes the long description out of the README."""
+    """Uses the README as the long description."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set `readme`."""
+        """Set `readme` in the metadata."""
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
         metadata["readme"] = {"content-type": "text/markdown", "text": without_relative_links(text)}
 
 
 def commit_of(root: Path) -> str:
-    """The commit of the checkout at `root`, with `-dirty` where tracked files differ from it; "" outside a checkout."""
+    """The commit of the checkout at `root`, with `-dirty` if tracked files differ; "" outside a checkout."""
     if not (root / ".git").exists():
         return ""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
@@ -65,5 +65,5 @@ def commit_of(root: Path) -> str:
 
 
 def without_relative_links(text: str) -> str:
-    """The text with each relative link replaced by its words and the file's name: an index cannot resolve them."""
+    """The text without relative links, which a package index cannot resolve: each becomes its text and file name."""
     return _RELATIVE.sub(lambda link: link[1] if link[2] in link[1] else f"{link[1]} (`{link[2]}`)", text)

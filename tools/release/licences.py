@@ -23,11 +23,11 @@ _SITE = Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What `licences.toml` holds."""
+    """The rules in `licences.toml`."""
 
     allowed: frozenset[str]
     exceptions: Mapping[str, str]
-    """Licence to the reason why its conditions do not touch this program."""
+    """The reason why a licence's conditions do not affect this program, by licence."""
     declared: Mapping[str, str]
     bundled: Mapping[str, str]
 
@@ -39,19 +39,19 @@ class Part:
     name: str
     version: str
     licence: str
-    """An SPDX expression; "" where it is unknown."""
+    """SPDX expression of the licence; "" if it is unknown."""
     carrier: str = ""
-    """The package whose wheel carries the library."""
+    """The package whose wheel contains the library; "" for a package."""
 
 
 def rules(table: Path = _TABLE) -> Rules:
-    """The rules of a file."""
+    """The rules in a file."""
     held = tomllib.loads(table.read_text(encoding="utf-8"))
     return Rules(frozenset(held["allowed"]), held["exceptions"], held["declared"], held["bundled"])
 
 
 def parts(pins: Sequence[Pin], known: Rules, site: Path = _SITE) -> list[Part]:
-    """Every pinned package, and every library that the wheels installed on this platform carry, with its licence."""
+    """Every pinned package, and every library in the wheels installed on this platform, with its licence."""
     packages = [Part(pin.name, pin.version, known.declared.get(pin.name) or expression(pin.name)) for pin in pins]
     carriers = {f"{pin.name.replace('-', '_')}.libs" for pin in pins}
     folders = [folder for folder in sorted(site.glob("*.libs")) if folder.name in carriers]
@@ -59,7 +59,7 @@ def parts(pins: Sequence[Pin], known: Rules, site: Path = _SITE) -> list[Part]:
 
 
 def expression(name: str) -> str:
-    """The SPDX expression of an installed package's metadata; "" where it has none or is not installed."""
+    """The SPDX expression in an installed package's metadata; "" if there is none or the package is not installed."""
     try:
         held = metadata(name)
     except PackageNotFoundError:
@@ -68,12 +68,12 @@ def expression(name: str) -> str:
 
 
 def alternatives(licence: str) -> list[list[str]]:
-    """The licences that apply together, for each choice that an expression without brackets leaves."""
+    """The licences of each alternative in an expression without brackets; all licences of one alternative apply."""
     return [re.split(r" AND ", choice) for choice in re.split(r" OR ", licence)]
 
 
 def breaches(found: Sequence[Part], known: Rules) -> Iterator[str]:
-    """A line for each part whose licence is unknown or not allowed, and for each entry that nothing needs."""
+    """A line for each part whose licence is unknown or not allowed, and for each unused entry."""
     for part in found:
         where = f"{part.name} {part.version}".strip() + (f" in {part.carrier}" if part.carrier else "")
         if not part.licence:
@@ -89,7 +89,7 @@ def breaches(found: Sequence[Part], known: Rules) -> Iterator[str]:
 
 
 def listing(found: Sequence[Part], known: Rules) -> str:
-    """The table, and below it the exceptions that it names."""
+    """The table of licences, followed by the exceptions that apply."""
     lines = ["# Licences of the pinned packages", "", "| package | version | licence | part of |", "|---|---|---|---|"]
     lines += [f"| {part.name} | {part.version} | {part.licence} | {part.carrier} |" for part in found]
     used = {licence for part in found for choice in alternatives(part.licence) for licence in choice}
@@ -107,7 +107,7 @@ def _carried(folder: Path, known: Rules) -> Iterator[Part]:
 
 
 def main() -> int:
-    """Check, or print the table; 1 with a line on stderr for each breach."""
+    """Check the licences, or print the table; return 1 after writing a line for each breach to stderr."""
     parser = argparse.ArgumentParser(description="Check the licences of the pinned packages.")
     parser.add_argument("--list", action="store_true", help="print the table")
     known = rules()

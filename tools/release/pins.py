@@ -22,18 +22,18 @@ class Pin:
     name: str
     version: str
     digests: tuple[str, ...]
-    """SHA-256 of each file that may be installed."""
+    """SHA-256 of each installable file."""
 
 
 def pinned(lock: Path = ROOT / "requirements.lock") -> list[Pin]:
-    """The packages of a lock file, in its order; a package stands twice where platforms need two versions."""
+    """The packages of a lock file, in its order. A package occurs twice if platforms need two versions."""
     entries = lock.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
     found = [(match, entry) for entry in entries if (match := _PIN.match(entry))]
     return [Pin(match[1], match[2], tuple(sorted(_HASH.findall(entry)))) for match, entry in found]
 
 
 def needed(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
-    """The packages that an installed one needs with these extras, on any platform, as its metadata declares them."""
+    """The packages that an installed package needs with these extras on any platform, according to the metadata."""
     found: set[str] = set()
     todo = [(name, extras)]
     seen: set[tuple[str, frozenset[str]]] = set()
@@ -52,19 +52,19 @@ def needed(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
 def _requirements(name: str, extras: frozenset[str]) -> list[Requirement]:
     try:
         declared = [Requirement(text) for text in requires(name) or ()]
-    except PackageNotFoundError:  # of another platform
+    except PackageNotFoundError:  # a package for another platform
         return []
     return [one for one in declared if _applies(one, extras)]
 
 
 def _applies(requirement: Requirement, extras: frozenset[str]) -> bool:
-    """Whether a requirement holds with these extras; platforms are not asked for."""
+    """Whether a requirement applies with these extras, on any platform."""
     if requirement.marker is None or "extra ==" not in str(requirement.marker):
         return True
     return any(requirement.marker.evaluate({"extra": extra}) for extra in extras)
 
 
 def excerpt(names: set[str], lock: Path = ROOT / "requirements.lock") -> str:
-    """The entries of a lock file for these packages, with their digests: what `pip --require-hashes` takes."""
+    """The entries of a lock file for these packages, with their digests, for `pip --require-hashes`."""
     entries = re.split(r"(?m)^(?=[a-z0-9])", lock.read_text(encoding="utf-8"))
     return "".join(entry for entry in entries if (found := _PIN.match(entry)) and found[1] in names)

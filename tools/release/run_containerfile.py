@@ -1,10 +1,10 @@
-"""Runs the steps of the Containerfile where no container engine runs: a stage is a folder, RUN runs in a chroot.
+"""Runs the steps of the Containerfile without a container engine: a stage is a folder, RUN runs in a chroot.
 
     debootstrap --variant=minbase bookworm ROOT
     sudo python3 tools/release/run_containerfile.py --base ROOT --out IMAGE [--target model]
 
-It needs root, `chroot` and `cp`. Of the instructions it knows those that the Containerfile uses, and refuses others.
-`IMAGE.json` then holds what the image would be configured with: environment, user, folder, entry point and command.
+Needs root, `chroot` and `cp`. Instructions that the Containerfile does not use are rejected. `IMAGE.json` then contains
+the image's configuration: environment, user, folder, entry point and command.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Stage:
 
 
 def main() -> int:
-    """Build; 1 with a line on stderr when a step fails."""
+    """Build the image; return 1 with a line on stderr if a step fails."""
     parser = argparse.ArgumentParser(description="Run the steps of the Containerfile without a container engine.")
     parser.add_argument("--base", type=Path, required=True, help="the root that debootstrap made")
     parser.add_argument("--out", type=Path, required=True, help="the folder for the image; replaced")
@@ -69,7 +69,7 @@ def parsed(text: str) -> list[tuple[str, str]]:
 
 
 def _wanted(instructions: list[tuple[str, str]], target: str) -> list[tuple[str, str]]:
-    """The instructions of the stages that the wanted one is made from, in their order."""
+    """The instructions of the target stage and of the stages on which it depends, in their order."""
     blocks: dict[str, list[tuple[str, str]]] = {}
     current = ""
     for name, rest in instructions:
@@ -117,7 +117,7 @@ def _step(words: tuple[str, str], stages: dict[str, Stage], work: Path, base: Pa
 
 
 def _run(stage: Stage, command: str) -> None:
-    # What an engine's user would give as build arguments and secrets: the way to the package index.
+    # The caller's package index settings, which a container engine would pass as build arguments and secrets.
     environment = {
         name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.endswith("_proxy")
     }

@@ -14,12 +14,12 @@ SPEC = "1.6"
 
 
 def bill(name: str, version: str, pins: Sequence[Pin], found: Sequence[Part]) -> str:
-    """The document; the same bytes for the same pins, licences and version.
+    """The bill of materials; the same bytes for the same pins, licences and version.
 
     Args:
-        name: Of the product.
-        version: Of the product.
-        pins: Its packages.
+        name: Name of the product.
+        version: Version of the product.
+        pins: Packages of the product.
         found: The same packages with their licences, and the libraries in them.
     """
     root = f"pkg:pypi/{name}@{version}"
@@ -62,7 +62,7 @@ def _package(pin: Pin, licence: str) -> dict[str, Any]:
         "version": pin.version,
         "purl": reference,
         "licenses": [{"expression": licence}],
-        # CycloneDX gives a component the digests of one file; a pin has one for each platform's file.
+        # In CycloneDX a component has the digests of one file; a pin has one digest for each platform's file.
         "externalReferences": [
             {
                 "type": "distribution",

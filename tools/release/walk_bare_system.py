@@ -1,12 +1,12 @@
-"""Walks the README on a bare system: in a root that debootstrap made, with Python and Git and nothing else.
+"""Runs the README's commands on a bare system: in a root made by debootstrap, with Python and Git only.
 
     debootstrap --variant=minbase --include=python3,python3-venv,git,ca-certificates bookworm ROOT
     make dist
     sudo .venv/bin/python tools/release/walk_bare_system.py --root ROOT --out docs/soak/DATE-bare-system.md
 
-Every line of the README's first two blocks runs as it stands, in a clone of this checkout with the wheel beside it;
-then a client is connected, and its entry is asked as an agent asks. The page that is made names each line with its
-exit code and its seconds. It needs root, `chroot` and `unshare`.
+Every line of the README's first two blocks runs unchanged, in a clone of this checkout with the wheel beside it. Then a
+client starts the configured server and calls a tool. The resulting page lists each line with its exit code and its
+seconds. Needs root, `chroot` and `unshare`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from pins import ROOT
 USER_HOME = "/srv/walker"
 CHECKOUT = f"{USER_HOME}/checkout"
 BLOCKS = ("## Install", "## From an empty folder to an answered call")
-"""Headings of the README whose first block of commands is walked."""
+"""Headings of the README whose first block of commands is run."""
 BEFORE = (
     ("what a bare system needs for pipx, uv and a checkout", "apt-get update -qq && apt-get install -y -qq make"),
     ("", "python3 -m venv ~/tools && ~/tools/bin/pip install -q pipx uv"),
 )
-"""What the README takes as given, with a remark."""
+"""Commands that the README takes for granted, each with a remark."""
 ASK = """
 import json, subprocess
 entry = json.load(open(".mcp.json"))["mcpServers"]["notes"]
@@ -49,7 +49,7 @@ answer = next(one for one in map(json.loads, server.stdout) if one.get("id") == 
 server.stdin.close()
 assert "tea.md" in answer["result"]["content"][0]["text"], answer
 """
-"""A client that reads the entry that `connect` wrote, and asks a question."""
+"""A client that reads the entry written by `connect`, and calls a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class Walked:
     code: int
     seconds: float
     said: str
-    """The end of what it said on both streams."""
+    """The end of its output on both streams."""
 
 
 def main() -> int:
-    """Walk; 1 where a line failed."""
+    """Run all lines; return 1 if a line failed."""
     parser = argparse.ArgumentParser(description="Walk the README on a bare system.")
     parser.add_argument("--root", type=Path, required=True, help="the root that debootstrap made")
     parser.add_argument("--out", type=Path, help="the page to write; standard output without it")
@@ -86,7 +86,7 @@ def main() -> int:
 
 
 def lines() -> Iterator[str]:
-    """Everything that is run, in order."""
+    """Every line to run, in order."""
     yield from (line for _, line in BEFORE)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for heading in BLOCKS:
@@ -104,7 +104,7 @@ def lines() -> Iterator[str]:
 
 
 def _lay_out(root: Path) -> None:
-    """Put the checkout, as a repository of its own, and the wheel into the root."""
+    """Copy the checkout, as a separate repository, and the wheel into the root."""
     place = root / CHECKOUT.lstrip("/")
     shutil.rmtree(place, ignore_errors=True)
     exported(ROOT, place)
@@ -116,7 +116,7 @@ def _lay_out(root: Path) -> None:
 
 
 def _run(root: Path, line: str) -> Walked:
-    """Run one line in the root, with the caller's way to a package index and nothing else of the caller's."""
+    """Run one line in the root, with only the caller's package index settings in its environment."""
     environment = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     programs = f"{USER_HOME}/.local/bin:{USER_HOME}/tools/bin"
     environment |= {"PATH": f"{programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -135,7 +135,7 @@ def _run(root: Path, line: str) -> Walked:
 
 
 def _page(walked: list[Walked]) -> Iterator[str]:
-    """The page, part by part."""
+    """The parts of the resulting page."""
     failed = sum(1 for one in walked if one.code)
     yield "# The README on a bare system\n\n"
     yield "Made by `tools/release/walk_bare_system.py` in a root of Debian with Python and Git; "

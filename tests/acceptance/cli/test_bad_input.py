@@ -30,7 +30,7 @@ ALL = (
     ["list"], ["search", "tea"], ["check"], ["status"], ["doctor"], ["links", "--broken"], ["links", "--orphans"],
     ["log"], ["index"],
 )  # fmt: skip
-"""What is about all pages."""
+"""Commands about all pages."""
 OF_A_PAGE = (
     ["read", "PAGE", "--lines", "1-3"], ["links", "PAGE"], ["related", "PAGE"], ["log", "PAGE"], ["diff", "PAGE"],
     ["restore", "PAGE", "--at", "FIRST"], ["write", "PAGE", "--append"],
@@ -49,7 +49,7 @@ WRONG: dict[str, dict[str, tuple[int, str]]] = {
     "bad": {"": DONE, "write": (4, "The document is not UTF-8 and is never changed.")},
     "big": {"": DONE, "write": (4, "the limit is 16,777,216"), "restore": (3, "has no revision")},
 }
-"""By page: how each command ends, "" standing for all others, and what it says."""
+"""Expected end of each command by page: exit code, or exit code and message; "" is every other command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Bad:
     first: str
 
     def run(self, commands: list[list[str]]) -> list[tuple[list[str], int, str, str]]:
-        """What each command, run as nobody, ends with and says; none of them fails inside or tells where it is."""
+        """Exit code and output of each command, run as nobody. No command fails internally or names its location."""
         own = {f"XDG_{name}_HOME": str(self.place / "own" / name) for name in ("CACHE", "STATE", "DATA", "CONFIG")}
         program = [
             sys.executable,

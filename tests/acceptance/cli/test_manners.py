@@ -1,4 +1,4 @@
-"""How the command behaves among other commands: help, mistakes, exit codes, pipes, terminals, interruption."""
+"""The command among other commands: help, mistakes, exit codes, pipes, terminals, interruption."""
 
 from __future__ import annotations
 

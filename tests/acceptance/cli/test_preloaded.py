@@ -1,4 +1,4 @@
-"""What other tests take for the command (the product loaded once, a process forked for each) is the command."""
+"""The replacement of the command in other tests (loaded once, forked for each process) behaves like the command."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_an_environment_that_may_matter_while_loading_needs_a_new_process(folder
 
 
 def told(folder: Path, mode: Mode, log: Path, *, fresh: bool) -> list[Any]:
-    """What a server tells its client, its exit code left aside."""
+    """Everything that a server sends to its client, without its exit code."""
     with agent("mcp", "--toolset", "kb", folder, "--tier", "write", mode=mode, log=log, fresh=fresh) as client:
         tools = {name: tool.model_dump() for name, tool in client.tools().items()}
         found = client.call("kb_search", query="tea")["results"]

@@ -1,4 +1,4 @@
-"""What the commands delete or replace and no commit has: named in the answer, listed, and brought back."""
+"""Bytes that commands delete or replace and that no commit has: named in the answer, listed, and restored."""
 
 from __future__ import annotations
 

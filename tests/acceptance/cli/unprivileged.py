@@ -26,7 +26,7 @@ TEXT = b"Appended by the test.\n"
 
 
 def ran(words: list[str]) -> tuple[int, str, str]:
-    """What a command line ends with and says."""
+    """The exit code and output of a command line."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
         given.write(TEXT)
         given.seek(0)

@@ -1,4 +1,4 @@
-"""What one server has confirmed, another one shows to whoever sends back the commit that the answer named."""
+"""A write acknowledged by one server is visible on another one to clients that send the commit of the answer."""
 
 from __future__ import annotations
 

@@ -225,6 +225,6 @@ def test_settings_that_cannot_be_are_refused_at_the_start(
 
 
 def _searches(client: OpenSearch, prefix: str) -> int:
-    """How many searches the indexes of a prefix have answered."""
+    """Number of searches that the indexes with a prefix have answered."""
     found = client.indices.stats(index=f"{prefix}-*", metric="search")
     return int(found["_all"]["total"]["search"]["query_total"])

@@ -14,7 +14,7 @@ from shell import Shell
 from support import GitRepo, new_repo
 
 UNASKED = [" M src/app.py", "A  src/staged.py", "?? src/new.py", "?? unasked.env"]
-"""What the developer has in progress, as `git status` shows it."""
+"""The developer's uncommitted changes, as `git status` prints them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who may do what: keys, tiers and collections on every endpoint and every tool, rates, and what stays secret."""
+"""Access control: keys, tiers and collections on every endpoint and every tool, rate limits, and secrecy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Site:
     server: Server
     closed: GitRepo
     keys: dict[tuple[str, str], str]
-    """By tier, and `all`, `open` or `nowhere`."""
+    """Keys by tier, and by `all`, `open` or `nowhere`."""
     endpoints: list[tuple[str, str, str]]
     """Method, path of a page that is in the closed collection, and tier, of each endpoint."""
 

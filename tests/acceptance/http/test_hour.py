@@ -28,7 +28,7 @@ EVERY = 60.0 if SOAK else 1.0
 WARM = 10
 """Samples at the beginning that are not judged: the model is loaded, memory is filled."""
 GROWTH = 0.1
-"""Of what a process held after the warm-up, what it may hold more after another hour: the line through its samples."""
+"""Maximum growth in an hour after the warm-up, by a line through the samples, as a share of the memory then."""
 READS = ("search_rest", "search_mcp", "read_rest", "read_mcp", "list_rest", "search_piped", "read_piped", "list_piped")
 WRITES = ("put", "patch", "rename", "delete", "attach", "write_piped")
 MEDIAN, SLOWEST = 0.5, 10.0
@@ -64,7 +64,7 @@ def test_an_hour_of_mixed_load_grows_nothing_and_loses_nothing(
 
 
 class Watch:
-    """What was seen of two processes and of their answers, a row a sample."""
+    """The samples of two processes and of their answers, one row per sample."""
 
     def __init__(self, processes: Mapping[str, int]) -> None:
         self.noted = Noted()

@@ -36,7 +36,7 @@ from wiki_base import wiki_repo
 PUBLIC = "https://notes.example.org"
 METADATA = "/.well-known/oauth-protected-resource"
 CLAIMS: dict[str, object] = {"aud": f"{PUBLIC}/mcp", "scope": "commonplace:read"}
-"""Of a token that reads."""
+"""Claims of a token with read access."""
 
 pytestmark = [needs_npm, pytest.mark.timeout(300)]
 

@@ -26,7 +26,7 @@ def test_no_path_leads_out_of_the_folder_or_into_git(git_repo: MakeRepo, tmp_pat
 
 
 def _tried(server: Server, path: str) -> list[str]:
-    """What each way in answers to a path; none of them fails inside."""
+    """The answer of each way in to a path. No answer is an internal error."""
     bodies: list[str] = []
     for answer in (
         server.page("GET", path),

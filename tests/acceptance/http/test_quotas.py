@@ -1,4 +1,4 @@
-"""How much clients may follow over HTTP: of one client and of all, in both eras, until they end it."""
+"""Limits of subscriptions over HTTP, for one client and for all, in both eras, until clients end them."""
 
 from __future__ import annotations
 

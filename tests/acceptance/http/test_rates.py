@@ -1,4 +1,4 @@
-"""How many calls callers may make: by key, else by address, on every route."""
+"""Rate limits of callers: by key, else by address, on every route."""
 
 from __future__ import annotations
 

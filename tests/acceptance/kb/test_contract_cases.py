@@ -1,4 +1,4 @@
-"""What users of such servers depend on, one line a case: a call over the real process, and what its answer holds.
+"""Cases that users of such servers rely on, one line each: a call over the real process, and facts of its answer.
 
 Cases that differ by choice are in docs/differences.md.
 """

@@ -162,7 +162,7 @@ class Case(NamedTuple):
     base: str
     given: Mapping[str, Any]
     said: str
-    """What the answer names."""
+    """Text that the answer contains."""
     refused: bool = False
 
 

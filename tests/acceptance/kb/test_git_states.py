@@ -35,7 +35,7 @@ class Desk:
         return self.agent.call("kb_update", entry_id="in/page", kb_name=name, body=text)
 
     def refused(self, name: str, entry: str = "in/page") -> str:
-        """What is said where a page that was read may not be written."""
+        """The error of a write to a page that was read but may not be written."""
         self.agent.call("kb_get", entry_id=entry, kb_name=name)
         return self.agent.refusal("kb_update", entry_id=entry, kb_name=name, body="x")["error"]
 

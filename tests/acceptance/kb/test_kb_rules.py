@@ -1,4 +1,4 @@
-"""What `kb.yaml` demands of entries: refused where it is enforced, a warning where it is not; over the real process."""
+"""Rules of `kb.yaml`: an error if they are enforced, a warning if not; over the real process."""
 
 from __future__ import annotations
 

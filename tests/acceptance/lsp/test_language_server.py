@@ -28,7 +28,7 @@ def completed(editor: Editor, path: str, text: str) -> list[types.CompletionItem
 
 
 def texts(items: list[types.CompletionItem]) -> list[str]:
-    """What each item writes."""
+    """The text that each item inserts."""
     return [one.text_edit.new_text for one in items if isinstance(one.text_edit, types.TextEdit)]
 
 

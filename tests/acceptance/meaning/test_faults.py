@@ -36,7 +36,7 @@ def folder(tmp_path: Path, cache_dir: Path) -> Path:
 
 
 def state(shell: Shell) -> str:
-    """What `doctor` says of search by meaning."""
+    """The diagnostic of `doctor` about search by meaning."""
     said = shell("doctor", "--json").json
     rows = [*said["findings"], *said["looked_at"]]
     return " ".join(f"{row['message']} {row['hint']}" for row in rows if row["check"] == "meaning")
@@ -49,7 +49,7 @@ def paths(shell: Shell, text: str, mode: str = "hybrid") -> list[str]:
 
 
 def found(server: Wire, text: str, mode: str, limit: int = 100) -> int:
-    """How many entries a search over MCP finds; 0 where it is refused."""
+    """Number of entries that a search over MCP finds; 0 if it is rejected."""
     result: dict[str, Any] | None = server.call("kb_search", query=text, mode=mode, limit=limit)
     assert result is not None
     return 0 if result.get("isError") else int(result["structuredContent"]["count"])

@@ -12,7 +12,7 @@ from benchmarks.sessions.outcomes import SESSIONS, Player
 
 
 def tokens(player: type[Player], session: str, folder: Path) -> float:
-    """What a session costs; raises RuntimeError if it does not reach its outcome."""
+    """Token cost of a session; raises RuntimeError if the session does not reach its outcome."""
     write_base(folder)
     with player(folder) as playing:
         SESSIONS[session](playing, folder)

@@ -21,7 +21,7 @@ HIT = ["rank", "title", "path", "page_id", "labels", "snippet", "url", "created_
 
 @pytest.fixture(scope="module", params=KINDS)
 def environment(request: pytest.FixtureRequest) -> Mapping[str, str]:
-    """What chooses the engine."""
+    """The variables that choose the engine."""
     if request.param == "embedded":
         return {}
     return request.getfixturevalue("search_server").environment

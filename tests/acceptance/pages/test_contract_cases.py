@@ -1,4 +1,4 @@
-"""What users of such spaces depend on, one line a case: a call over the real process, and what its answer holds.
+"""Cases that users of such spaces rely on, one line each: a call over the real process, and facts of its answer.
 
 Cases that differ by choice are in docs/differences.md.
 """
@@ -80,7 +80,7 @@ MAP = {"page-123": "docs/test-page.md", "page-456": "other/another-page.md", "go
 
 @pytest.fixture(scope="module", params=KINDS)
 def environment(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What chooses the engine."""
+    """The variables that choose the engine."""
     home = {"HOME": str(tmp_path_factory.mktemp("home"))}
     return home if request.param == "embedded" else home | request.getfixturevalue("search_server").environment
 

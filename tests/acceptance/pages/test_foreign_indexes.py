@@ -25,7 +25,7 @@ OLDER_SETTINGS = {
     "filterableAttributes": ["space_key", "labels", "author_email", "last_modifier_email"],
     "sortableAttributes": ["created_at", "updated_at"],
 }
-"""Those of the index that the older command builds: names of authors and dates cannot be filtered by."""
+"""Settings of an index built by the older command, which cannot filter by authors' names and dates."""
 OUR_SETTINGS = {
     **OLDER_SETTINGS,
     "filterableAttributes": [*OLDER_SETTINGS["filterableAttributes"], "author_name", "created_at", "updated_at"],

@@ -33,7 +33,7 @@ NAMED = {
 
 @pytest.fixture(params=KINDS)
 def environment(request: pytest.FixtureRequest, tmp_path: Path) -> Mapping[str, str]:
-    """What chooses the engine."""
+    """The variables that choose the engine."""
     home = {"HOME": str(tmp_path)}
     return home if request.param == "embedded" else home | request.getfixturevalue("search_server").environment
 

@@ -24,7 +24,7 @@ WORDS = ("gateway", "invoice", "database", "widget")
 
 
 class Watch:
-    """What clients see until it is over."""
+    """Records the answers that clients receive until the end of reindexing."""
 
     def __init__(self) -> None:
         self.over = threading.Event()

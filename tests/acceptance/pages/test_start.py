@@ -1,4 +1,4 @@
-"""How `cn mcp` starts and ends: its lines, its exit codes, and what its output never holds."""
+"""Start and end of `cn mcp`: its lines, its exit codes, and secrets that its output never contains."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> SpaceFolder:
 
 @pytest.fixture(scope="module")
 def indexed(space: SpaceFolder, search_server: SearchServer) -> Mapping[str, str]:
-    """What names the server, on which the space has its index."""
+    """The variables that name the server with the space's index."""
     done = cn(space.root, "search", "index", env=search_server.environment)
     assert (done.code, done.text) == (0, f"Indexed {len(space.pages)} pages\n"), done.stderr
     return search_server.environment

@@ -1,6 +1,6 @@
-"""What users of such stores depend on, one line a case: calls over the real process, and what the last answer holds.
+"""Cases that users of such stores rely on, one line each: calls over the real process, and facts of the last answer.
 
-Each case has a project of its own. Cases that differ by choice are in docs/differences.md.
+Each case has a separate project. Cases that differ by choice are in docs/differences.md.
 """
 
 # ruff: noqa: E501 - one line a case

@@ -1,4 +1,4 @@
-"""Which folders are stores of projects, and that nothing but a store's own files is ever committed or pushed."""
+"""Recognition of project stores. Nothing but a store's own files is ever committed or pushed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def code(tmp_path: Path, origin: GitRepo) -> GitRepo:
 
 
 def refused(client: Agent) -> dict[str, str]:
-    """What a tool says that would write."""
+    """The error of a tool that would write."""
     shown = client.refusal("update_project_main", project_id="app", content="x")
     return {"code": shown["code"], "error": shown["error"], "hint": shown["context"]["hint"]}
 

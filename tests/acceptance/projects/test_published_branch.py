@@ -110,7 +110,7 @@ def test_a_branch_that_is_renamed_stays_the_published_one(store: GitRepo, origin
 def test_a_store_of_an_older_version_publishes_main_or_what_it_pushed_last(
     store: GitRepo, origin: GitRepo, pushed_from: str
 ) -> None:
-    """It bears no mark of its branch."""
+    """A store of an older version has no ref that names its branch."""
     store.git("symbolic-ref", "--delete", "refs/commonplace/branch")
     store.git("checkout", "--quiet", "main")
     if pushed_from == "trunk":

@@ -1,4 +1,4 @@
-"""What a store takes over of what lies in its folder at the first start, and later."""
+"""Files in the folder of a store that the store takes over at its first start, and later."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ways import Site, Way
 pytestmark = pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
 
 LIST = "list"
-"""What stands for a change of the list of resources."""
+"""Represents a change of the list of resources."""
 MARK = "commonplace://entries/mark"
 """Changed behind the change that is looked at, so that what came until then is all that comes."""
 PREPARED = itertools.count()
@@ -34,7 +34,7 @@ def uri(name: str) -> str:
 
 @contextmanager
 def followed(way: Way, client: Agent, uris: Sequence[str]) -> Iterator[Callable[[], list[str]]]:
-    """What a client that follows resources has heard since the block began: their URIs, and `list`."""
+    """Notifications received since the block began by a client with subscriptions: URIs, and `list`."""
     if way.era == "legacy":
         begun = len(way.heard)
         for one in uris:
@@ -99,7 +99,7 @@ CHANGES: Mapping[Callable[[Site], None], set[str]] = {
     by_rename: {uri("edited"), uri("new"), LIST},
     by_a_branch_switch: {uri("edited"), uri("new"), uri("switched"), LIST},
 }
-"""What happens, and what each client is told, once."""
+"""Expected notifications of every client by event, each once."""
 
 
 @pytest.fixture

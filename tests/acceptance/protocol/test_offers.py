@@ -1,4 +1,4 @@
-"""What is offered besides tools: resources, completions, links in search results, discovery, cache hints."""
+"""Offers besides tools: resources, completions, links in search results, discovery, cache hints."""
 
 from __future__ import annotations
 

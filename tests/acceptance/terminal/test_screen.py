@@ -1,4 +1,4 @@
-"""What a person sees on a terminal: whole words, a pager for what is long, links to click."""
+"""Output on a terminal: whole words, a pager for long texts, clickable links."""
 
 from __future__ import annotations
 

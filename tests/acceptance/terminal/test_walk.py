@@ -43,7 +43,7 @@ vim.api.nvim_create_autocmd("FileType", { pattern = "markdown", command = "setlo
 
 
 def documented_client() -> str:
-    """What docs/editors.md tells users of the installed version to enter."""
+    """The client configuration in docs/editors.md for the installed version."""
     said = subprocess.run(["nvim", "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
     version = re.match(r"NVIM v0\.(\d+)", said)
     assert version, said

@@ -52,7 +52,7 @@ def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, axe: str
 
 
 def _wrong(page: Page, axe: str) -> Sequence[str]:
-    """What is wrong with the page that is open: in light, in dark, and at 320 pixels."""
+    """Accessibility violations of the open page in light mode, in dark mode, and at 320 pixels."""
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     page.evaluate(axe)
     wrong = _violations(page, {})

@@ -42,7 +42,7 @@ def browser(server: Server) -> Iterator[httpx2.Client]:
 
 
 def at_provider(browser: httpx2.Client, begin: str) -> httpx2.URL:
-    """Where the provider sends a person back to, who begins at a URL of the server."""
+    """URL to which the provider redirects a person who started at a URL of the server."""
     sent = browser.get(begin)
     assert sent.status_code == 302, sent.text
     return httpx2.URL(browser.get(sent.headers["location"]).headers["location"])

@@ -1,4 +1,4 @@
-"""What clients of the older wiki's REST API depend on, one line a case: requests over the real process, and the answer.
+"""Cases that clients of the older wiki's REST API rely on, one line each: requests over the real process.
 
 Cases that differ by choice are in docs/differences.md.
 """
@@ -227,7 +227,7 @@ WRITES: list[Write] = [  # `{rev}` stands for the page's revision before
 
 
 def test_writes_answer_as_their_clients_know_them(used: Site) -> None:
-    """In this order, as each builds on those before."""
+    """The writes run in this order; each builds on the previous ones."""
     server, repo = used
     first = ""
     wrong: list[str] = []

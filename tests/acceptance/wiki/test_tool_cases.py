@@ -1,6 +1,6 @@
-"""What assistants on such a wiki depend on, one line a case: a call of a tool over the real process, and its text.
+"""Cases that assistants on such a wiki rely on, one line each: a tool call over the real process, and its text.
 
-On a folder and on a server of the REST API. Cases that differ by choice are in docs/differences.md.
+The cases run on a folder and on a server of the REST API. Cases that differ by choice are in docs/differences.md.
 """
 
 # ruff: noqa: E501 - one line a case
@@ -155,7 +155,7 @@ WRITES: list[Case] = [
 
 
 def test_writes_answer_as_assistants_know_them(used: Site) -> None:
-    """In this order, as each builds on those before."""
+    """The writes run in this order; each builds on the previous ones."""
     wiki, repo = used
     wrong: list[str] = []
     for name, tool, arguments, shown in WRITES:

@@ -44,7 +44,7 @@ def stage(repo: GitRepo, path: str, text: str | None) -> None:
 
 
 def named(answer: Any) -> list[tuple[str, str, str, bool]]:
-    """What an answer says that it has kept."""
+    """The retained copies that an answer lists."""
     return [(one["path"], one["revision"], one["place"], one.get("staged", False)) for one in answer["kept"]]
 
 

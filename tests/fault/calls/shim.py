@@ -18,14 +18,14 @@ from support import ROOT
 SOURCE = Path(__file__).with_name("shim.c")
 KINDS = ("open", "make", "read", "write", "sync", "rename", "remove", "folder", "look", "list", "lock", "close",
          "size", "mode", "map")  # fmt: skip
-"""What calls do, in the order of the shim's own list; `make` is to open with O_CREAT, `rename` also to link."""
+"""Kinds of calls in the order of the shim's own list; `make` opens with O_CREAT, `rename` includes link."""
 CHANGING = ("make", "write", "sync", "rename", "remove", "folder", "size", "mode")
 GROWING = ("make", "write", "sync", "rename", "folder", "size")
-"""What needs space on a disk."""
+"""Kinds of calls that need space on a disk."""
 GUARDED = ("open", "make", "rename", "remove", "folder", "look", "list", "lock", "mode", "map")
-"""What permissions are asked for."""
+"""Kinds of calls that need permissions."""
 SLOW = ("open", "make", "read", "write", "sync", "lock", "size")
-"""What a signal can cut short."""
+"""Kinds of calls that a signal can interrupt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +98,12 @@ class Shim:
 
     @property
     def fired(self) -> int:
-        """How many calls have failed since it was armed."""
+        """Number of calls that have failed since the shim was armed."""
         return self._control.fired
 
     @property
     def counted(self) -> int:
-        """How many calls it has looked at since it was armed."""
+        """Number of calls that the shim has examined since it was armed."""
         return self._control.counted
 
     @property

@@ -73,7 +73,7 @@ def test_each_call_of_each_write_may_fail_in_each_way(
 
 
 def _possible(cases: Sequence[dict[str, Any]]) -> int:
-    """How many calls there are to fail, over all faults: as many as are counted when none of them does."""
+    """Number of calls that can fail, over all faults: the number counted when none fails."""
     return sum({one["fault"]: one["counted"] for one in cases if not one.get("fired", 1)}.values())
 
 
@@ -85,7 +85,7 @@ def _assert_whole(cases: Sequence[dict[str, Any]]) -> None:
 
 
 def _cases(folder: Path, write: str, fault: str, parts: str, stride: int, seconds: str = "0") -> list[dict[str, Any]]:
-    """What the worker tells of each case."""
+    """The worker's report on each case."""
     Shim(folder / "control")
     environment = {
         "PATH": os.environ["PATH"], "HOME": "/nonexistent", "LD_PRELOAD": str(compiled()),

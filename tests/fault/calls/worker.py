@@ -48,7 +48,7 @@ from fault.calls.writes import PROJECT, WRITES, Write, prepared, projects
 from indexed import answers
 
 SECONDS = 110
-"""What one case may take; then it hangs."""
+"""Timeout of one case in seconds."""
 LAST = 100_000
 """More calls than any write makes."""
 STAGED = "staged.md"
@@ -59,21 +59,21 @@ NEXT = b"# Next\n\nA write that follows, see [[b]].\n"
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What the git command prints."""
+    """The output of the git command."""
     done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else f"{done.stdout}{done.stderr}"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a user would find."""
+    """The state that a user would find."""
 
     files: Mapping[str, bytes]
     commits: int
     status: Sequence[str]
 
     def differs(self, other: State) -> str:
-        """What is not the same, in words; "" for nothing."""
+        """The differences in words; "" if there are none."""
         files = sorted(
             path for path in self.files.keys() | other.files if self.files.get(path) != other.files.get(path)
         )
@@ -97,16 +97,16 @@ def state_of(folder: Path) -> State:
 
 
 Answers = Mapping[str, object]
-"""Of an index, by question."""
+"""Answers of an index by query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Right:
-    """What is right after a write that was undone, or done."""
+    """The expected state after a write that was rolled back, or committed."""
 
     state: State
     answers: Answers
-    """Of a fresh index, once the next write is there."""
+    """Answers of a fresh index after the next write."""
 
 
 class Case:
@@ -128,7 +128,7 @@ class Case:
 
     @property
     def services(self) -> Services:
-        """What is open."""
+        """The open services."""
         return self._application.services
 
     def close(self) -> None:
@@ -143,7 +143,7 @@ class Case:
             writes.create(self.services.collections.members[0], Address("next.md"), NEXT)
 
     def unlike(self, fresh: Answers) -> str:
-        """In what the index differs from one that was made afresh; "" for nothing."""
+        """The differences between the index and a fresh one; "" if there are none."""
         if self.write.folder == "projects":
             return ""
         index = self.services.collections.members[0].index
@@ -152,7 +152,7 @@ class Case:
         return ", ".join(part for part, right in fresh.items() if kept[part] != right)
 
     def fresh(self) -> Answers:
-        """What an index says that is made afresh."""
+        """The answers of a fresh index."""
         if self.write.folder == "projects":
             return {}
         fresh = open_index(open_store(self.folder, commit="manual", state_dir=self.place / "state"), self.place / "new")
@@ -186,7 +186,7 @@ def template(write: Write, place: Path) -> dict[str, Any]:
 
 
 def outcome(write: Write, services: Services) -> tuple[str, str]:
-    """How a write ended: `done`, `refused` with a code, or `raised` something that nobody expects; and what it said."""
+    """The outcome of a write (`done`, `refused` with a code, or `raised` for an unexpected error), and its message."""
     try:
         write.act(services)
     except KnowledgeError as error:
@@ -197,7 +197,7 @@ def outcome(write: Write, services: Services) -> tuple[str, str]:
 
 
 def judged(case: Case, ended: str, rights: tuple[Right, Right]) -> list[str]:
-    """What is wrong after a write that ended so, once nothing fails any more."""
+    """The violations after a write with this outcome, once calls no longer fail."""
     expected = rights[ended == "done"]
     problems: list[str] = []
     try:
@@ -242,12 +242,12 @@ def without_next(state: State, write: Write) -> State:
 
 
 PARTS = {"store": ("base", "state"), "index": ("cache",)}
-"""Where calls fail, below a case's place."""
+"""Folders whose calls fail, below the place of a case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done in every case."""
+    """The parameters of every case."""
 
     write: Write
     fault: Fault
@@ -274,7 +274,7 @@ def run_case(plan: Plan, at: int, shim: Shim, place: Path, rights: tuple[Right, 
 
 
 def in_child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What a function says that runs in a process of its own, or how that ended."""
+    """The result of a function that runs in a separate process, or the way in which the process ended."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -298,7 +298,7 @@ def in_child(act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def reference(write: Write, place: Path, base: Path) -> tuple[Right, Right]:
-    """What is right when a write was undone, and when it was done."""
+    """The expected states after the write is rolled back, and after it is committed."""
     found: list[Right] = []
     for acts in (False, True):
         shutil.copytree(base, place, symlinks=True)
@@ -321,11 +321,11 @@ def unhindered(write: Write, place: Path, *, acts: bool) -> dict[str, Any]:
 
 
 SPREAD = 16
-"""How far apart calls are that fail in one round, where every call is to fail."""
+"""Distance between failing calls in the first round, if every call is to fail."""
 
 
 def rounds(stride: int) -> list[range]:
-    """Which calls fail, round by round; between two calls of a round later rounds halve what is left."""
+    """The failing calls of each round; later rounds halve the gaps between the calls of earlier ones."""
     if stride:
         return [range(0, LAST, stride)]
     bits = SPREAD.bit_length() - 1

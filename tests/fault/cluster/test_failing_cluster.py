@@ -134,7 +134,7 @@ def test_no_acknowledged_write_is_lost_and_no_answer_is_wrong_while_parts_of_a_c
 
 
 def _settled(running_parts: Stage) -> Callable[[], None]:
-    """What waits until every part is there again."""
+    """A function that waits until every part is available again."""
 
     def wait() -> None:
         running_parts.parts.engines.wait_until_green(seconds=RECOVERY_SECONDS)
@@ -193,7 +193,7 @@ def _spent(running_parts: Stage) -> dict[str, float]:
 
 
 def _final_state(running_parts: Stage, observed: Observed) -> list[str]:
-    """What a server does not show after everything has come back: the last state of each page, and its words."""
+    """The parts of the final state that a server lacks after recovery: each page's last state, and its words."""
     with closing(Client(Balancer(running_parts.hosts), observed, 0)) as client:
         return [
             problem
@@ -247,7 +247,7 @@ def _changes(folder: Path, base: Base) -> dict[str, list[Change]]:
 
 
 def _history_problems(folder: Path, observed: Observed) -> list[str]:
-    """What cannot be true of the histories of all pages."""
+    """Impossible facts in the histories of all pages."""
     found: list[str] = []
     for base in BASES:
         changes = _changes(folder, base)

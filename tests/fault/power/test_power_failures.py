@@ -66,7 +66,7 @@ def test_a_power_failure_takes_no_acknowledged_write_and_leaves_a_sound_reposito
 
 
 def _write_until_power_fails(disk: Path, name: str, chance: random.Random) -> list[Told]:
-    """What several threads were told until the file system was cut off."""
+    """The acknowledgements that several threads received until the file system was cut off."""
     writer = start(disk / "repo", disk / "state", "auto", name, 0, THREADS)
     assert writer.stdout
     lines = [writer.stdout.readline() for _ in range(chance.randrange(10, 60))]

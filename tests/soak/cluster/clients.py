@@ -49,7 +49,7 @@ class NoAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a server is asked. `seconds` is the timeout of the answer."""
+    """A request to a server. `seconds` is the timeout of the answer."""
 
     method: str
     path: str
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said."""
+    """The answer of a server."""
 
     status: int
     headers: Mapping[str, str]
@@ -74,7 +74,7 @@ class Answer:
 
 
 class Balancer:
-    """Which servers are ready, as the probes of a balancer find out. Thread-safe."""
+    """The ready servers, as determined by the probes of a balancer. Thread-safe."""
 
     def __init__(self, hosts: Sequence[Host]) -> None:
         self._hosts = hosts
@@ -327,7 +327,7 @@ class Writer:
             self._latest.pop(page, None)
 
     def _outcome(self, host: Host, path: str, key: str, sent: object) -> tuple[Outcome, str]:
-        """What became of a write, and the commit that was named or the reason."""
+        """The outcome of a write, and the named commit or the reason."""
         try:
             answer = self._client.ask(host, Request("PUT", path, key, sent, seconds=WRITE_SECONDS))
         except NotSentError as error:

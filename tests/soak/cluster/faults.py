@@ -1,4 +1,4 @@
-"""What is done to a running cluster of servers: something dies, is cut off, hangs or restarts, and comes back."""
+"""Faults of a running cluster of servers: parts die, are cut off, hang or restart, and recover."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from soak.cluster.nodes import Running, wait_until
 log = logging.getLogger(__name__)
 
 LASTS_SECONDS = 10.0
-"""From a fault to its end."""
+"""Duration of a fault in seconds."""
 FREE = "1kb"
 """A watermark that every disk keeps. The engine unblocks indexes only while it watches the watermarks."""
 UNBLOCK_SECONDS = 120.0
@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What faults are done to. `engine_hosts` are those of the cluster's nodes, in their order."""
+    """The parts to which faults are applied. `engine_hosts` are the hosts of the cluster's nodes, in their order."""
 
     servers: Sequence[Running]
     engines: Cluster

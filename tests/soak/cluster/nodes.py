@@ -23,7 +23,7 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What runs on a host; `environment` is all that it has."""
+    """A program that runs on a host; `environment` is its whole environment."""
 
     host: Host
     words: Sequence[str]
@@ -85,7 +85,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """What all servers of ours have in common."""
+    """The common data of all our servers."""
 
     folder: Path
     remotes: Sequence[str]

@@ -1,4 +1,4 @@
-"""What clients observed: counts, times and whatever must not be."""
+"""Observations of clients: counts, times and violations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Observed:
         self.writes: defaultdict[str, list[Write]] = defaultdict(list)
         self.reads: defaultdict[str, list[Read]] = defaultdict(list)
         self.commits: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
-        """Of each page, the contents that were acknowledged and the commit that the answer named for each."""
+        """Acknowledged contents of each page, with the commit that the answer named."""
         self.failures: list[tuple[float, str]] = []
         """Moment and reason of each request that no server answered."""
 

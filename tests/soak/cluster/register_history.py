@@ -42,7 +42,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """What is known of one page."""
+    """The known history of one page."""
 
     states: Sequence[str]
     """Revisions of the page in the order of the branch; the first was there before all writes."""
@@ -51,7 +51,7 @@ class Register:
 
 
 def problems(register: Register) -> list[str]:
-    """What cannot be, in sentences; [] for a history that is linearizable."""
+    """The violations in sentences; [] for a linearizable history."""
     return [
         *_of_states(register),
         *_of_outcomes(register),
@@ -84,7 +84,7 @@ def _of_outcomes(register: Register) -> Iterator[str]:
 
 
 def _moments(register: Register) -> list[tuple[float, float]]:
-    """For each state the earliest moment at which it can have been made, and the latest, whatever the others need."""
+    """The earliest and the latest time at which each state can have been created, independent of the other states."""
     made = {write.revision: write for write in register.writes}
     spans = [
         (write.began, write.ended if write.outcome == "acknowledged" else math.inf)

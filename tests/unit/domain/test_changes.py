@@ -1,4 +1,4 @@
-"""What writes retain is collected for the caller that asked, and for no other."""
+"""Copies retained by writes are collected for the caller that requested them, and for no other."""
 
 from __future__ import annotations
 

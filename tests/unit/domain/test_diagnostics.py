@@ -1,4 +1,4 @@
-"""Which results of a check are problems."""
+"""Results of a check that count as problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parsed document says of its own bytes."""
+"""Facts of a parsed document about its own bytes."""
 
 from __future__ import annotations
 

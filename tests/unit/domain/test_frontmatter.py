@@ -1,4 +1,4 @@
-"""Where front matter is, and what stays readable of a broken one."""
+"""The position of frontmatter, and the readable values of a broken one."""
 
 from __future__ import annotations
 

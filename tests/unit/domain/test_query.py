@@ -1,4 +1,4 @@
-"""What names a document for callers."""
+"""References by which callers name a document."""
 
 from __future__ import annotations
 

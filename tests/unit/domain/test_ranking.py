@@ -1,4 +1,4 @@
-"""What words are worth, and how near they are."""
+"""Weights and proximity of words."""
 
 from __future__ import annotations
 

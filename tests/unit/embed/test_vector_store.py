@@ -36,7 +36,7 @@ def nearest(meaning: LocalSemanticIndex, text: str, within: set[str] | None = No
 
 
 def opened(base: Indexed, server: EmbeddingServer, model: str = "words") -> LocalSemanticIndex:
-    """As another process would."""
+    """Open the semantic index as another process would."""
     choice = ModelChoice(models=base.cache, url=server.url, model=model)
     return EmbeddingService(choice).of(base.index, base.cache / "vectors")
 

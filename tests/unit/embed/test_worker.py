@@ -28,7 +28,7 @@ class Work:
     taken: set[str] = field(default_factory=set[str])
     """Ranges of other workers."""
     beats: int = 1_000
-    """How often a claim can be renewed before it is lost."""
+    """Number of times that a claim can be renewed before it is lost."""
     released: list[str] = field(default_factory=list[str])
     dimension: int = 0
 

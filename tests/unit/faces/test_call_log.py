@@ -1,4 +1,4 @@
-"""What is logged of a call, and what its face sees of an exception."""
+"""Log lines of a call, and the error that its face receives for an exception."""
 
 from __future__ import annotations
 

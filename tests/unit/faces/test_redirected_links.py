@@ -1,4 +1,4 @@
-"""What a write says of links that it makes lead elsewhere: one line for each pair of targets."""
+"""Lines about links that a write redirects: one for each pair of targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How answers and errors are written as JSON."""
+"""JSON of answers and errors."""
 
 from __future__ import annotations
 

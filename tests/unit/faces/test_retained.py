@@ -1,4 +1,4 @@
-"""Where the bytes are that a write took away, and how they come back."""
+"""The place of bytes that a write removed, and the command that restores them."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_dates_that_are_kept_up_are_those_of_an_index_from_nothing(
 
 
 class FailingHistory(WrappedHistory):
-    """It fails from the second question after commits on, until it is told not to."""
+    """A history that fails from the second query for commits on, until `fails` is reset."""
 
     fails = False
     _asked = 0
@@ -81,7 +81,7 @@ def test_dates_of_a_walk_that_failed_in_the_middle_are_told_and_the_rest_follows
 
 
 class UnreadHistory(WrappedHistory):
-    """It names no commits of documents until it is told to."""
+    """A history that returns no commits of documents until `is_readable` is set."""
 
     is_readable = False
 

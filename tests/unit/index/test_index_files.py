@@ -19,7 +19,7 @@ A = Address("a.md")
 
 
 class Looking:
-    """In place of the question whether an index still lies where it was opened: fails from a given question on."""
+    """Replaces the check that an index is still where it was opened; fails from a given check on."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -1,4 +1,4 @@
-"""What happens while a scan goes on: files come, other processes write, the disk fails."""
+"""Events during a scan: new files, writes of other processes, disk failures."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ FILE_TIME = 1_767_225_600
 OUTSIDE = {"ctime_ns", "inode", "mtime_ns", "created", "created_day", "dated"}
 """Columns that the file system and the history fill."""
 TEXT_FILES = {".term", ".idx", ".pos", ".fieldnorm"}
-"""What the full text's library makes of words: the terms, where they stand, and how long each text is."""
+"""Suffixes of the full text's files that depend on words: terms, positions, and lengths of texts."""
 
 
 def test_what_the_index_holds_of_a_document_changes_only_with_the_version(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a plugin is given: fields as items and attributes, and entries as copies."""
+"""Objects that plugins receive: fields as items and attributes, and entries as copies."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ FINE -= {("set_context", value) for value in ("an error", "an exit")}
 FINE |= {
     ("get_relationship_types", value) for value in ("an item of bytes", "itself as item", "a number of 5,000 digits")
 }
-"""Where such a value is none of the caller's business."""
+"""Cases in which the value is valid."""
 
 
 @pytest.mark.parametrize("value", VALUES)

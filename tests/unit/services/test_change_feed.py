@@ -1,4 +1,4 @@
-"""What changes together is told once."""
+"""Changes that occur together are notified once."""
 
 from __future__ import annotations
 

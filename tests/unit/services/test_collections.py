@@ -1,4 +1,4 @@
-"""Which document a reference means, with an index that is not told of changes outside."""
+"""The document to which a reference resolves, with an index that does not watch the folder."""
 
 from __future__ import annotations
 

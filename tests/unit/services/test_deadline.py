@@ -1,4 +1,4 @@
-"""What follows a durable write neither fails its acknowledgement nor keeps it back for long."""
+"""Steps after a durable write neither fail its acknowledgement nor delay it for long."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def base(tmp_path: Path) -> Generator[Indexed]:
 
 @contextmanager
 def locked(base: Indexed) -> Generator[None]:
-    """For the length of the block another process writes to the catalogue."""
+    """Let another process write to the catalogue for the duration of the block."""
     (file,) = base.cache.rglob("catalogue.sqlite3")
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

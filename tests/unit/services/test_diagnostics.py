@@ -1,4 +1,4 @@
-"""What `doctor` says of folders, plugins and indexes that are in order, and of those that are not."""
+"""Diagnostics of `doctor` about folders, plugins and indexes, in order and not."""
 
 from __future__ import annotations
 

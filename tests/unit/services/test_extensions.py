@@ -1,4 +1,4 @@
-"""What plugins add: hooks in order, violations of all validators, and entries in the form for plugins."""
+"""Extensions by plugins: hooks in order, violations of all validators, and entries in the form for plugins."""
 
 from __future__ import annotations
 

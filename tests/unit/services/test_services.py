@@ -1,4 +1,4 @@
-"""What a face receives: services by key, and a view for a caller who may see some collections only."""
+"""Services of a face: by key, and a view for a caller who may see some collections only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `doctor` reports of a folder's repository, its locks and its writers."""
+"""Diagnostics of `doctor` about a folder's repository, its locks and its writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a folder is found to be."""
+"""Detection of the kind of a folder."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from support import GitRepo, MakeRepo, new_repo, trust
 
 
 def repository(folder: Path) -> Repository:
-    """What publishes the commits of a folder."""
+    """The repository that publishes the commits of a folder."""
     found = open_store(folder, commit="manual", state_dir=folder.parent / "state").repository
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""The toolset `cascade` as the program knows it."""
+"""Registration of the toolset `cascade`."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def _unless_restricted(layers: _ServedLayers | None, services: Services) -> Casc
 
 
 class _ServedLayers:
-    """The cascade of the layers that the settings name; a manifest that has changed is read again by the next call.
+    """The cascade of the configured layers. After a change of the manifest, the next call reloads it.
 
     Args:
-        context: What layers are opened with.
+        context: The context in which layers are opened.
         specs: The layers at the start.
     """
 
@@ -70,7 +70,7 @@ class _ServedLayers:
         context.closing.callback(self._close)
 
     def current(self) -> Cascade:
-        """The cascade of the layers that the manifest names now, or named last while it cannot be read."""
+        """The cascade of the manifest's current layers; of its last valid layers if the manifest cannot be read."""
         from commonplace.toolsets.cascade.service.cascade import Cascade
 
         with self._lock:
@@ -91,7 +91,7 @@ class _ServedLayers:
             if specs != self._specs:
                 self._replace(specs)
                 log.info("the manifest has changed: layers %s", ", ".join(spec.name for spec in specs) or "none")
-        except (ConfigError, GitError, StorageError) as error:  # a remote's clone cannot be made, too
+        except (ConfigError, GitError, StorageError) as error:  # GitError: the clone of a remote cannot be created
             log.warning("the layers stay as they are: %s", error)
             reason = f"its manifest has changed and is not used: {str(error).removesuffix('.')}"
             fault = ManifestFault(reason, iso_timestamp(time.time()))
@@ -100,7 +100,7 @@ class _ServedLayers:
         self._cascade = Cascade(self._layers, page_side=self._side)
 
     def _replace(self, specs: tuple[LayerSpec, ...]) -> None:
-        """Take these layers; those that stand in the same place as before stay open."""
+        """Replace the layers. A layer with the same specification and position stays open."""
         before = dict(zip(enumerate(self._specs), self._layers, strict=True))
         layers = [before.pop((order, spec), None) or self._layer(spec, order) for order, spec in enumerate(specs)]
         self._specs, self._layers = specs, layers
@@ -127,7 +127,7 @@ class _ServedLayers:
 
 
 def _close(layers: Iterable[Layer]) -> None:
-    """End the servers of layers; collections belong to the application."""
+    """Terminate the servers of these layers. Collections are closed by the application."""
     from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
 
     for layer in layers:
@@ -136,7 +136,7 @@ def _close(layers: Iterable[Layer]) -> None:
 
 
 def _file_stat(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file does; None without one."""
+    """Modification time, size and inode of a file; None if there is no file."""
     try:
         found = path.stat() if path is not None else None
     except OSError:
@@ -151,12 +151,12 @@ def _graph(spec: LayerSpec) -> ForeignGraph:
 
 
 def _collection_at(folder: Path, place: int, collections: Collections) -> Collection | None:
-    """The collection of a layer's folder, which several layers can share; None while the folder is not there."""
+    """The collection of a layer's folder, which several layers can share; None while the folder does not exist."""
     return collections.members[place] if os.path.isdir(folder) else None
 
 
 class _LazyLayer:
-    """The collection of a layer's folder that was not there at the start; None while it is not."""
+    """Opens the collection of a folder that did not exist at the start; returns None while it does not exist."""
 
     def __init__(self, folder: Path, opened: Callable[[Path], Collection]) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The toolset `kb` as the program knows it."""
+"""Registration of the toolset `kb`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from commonplace.settings import Settings
 
 KB_FILE = "kb.yaml"
-"""Declares a typed knowledge base; the same as `domain.schema.SCHEMA_FILE`, which takes long to load."""
+"""File that declares a typed knowledge base; equal to `domain.schema.SCHEMA_FILE`, whose import is slow."""
 SPACE_FILE = ".confluence.json"
-"""Declares a synced space, which the toolset `pages` serves; the same as `toolsets.pages.rules.space.SPACE_FILE`."""
+"""File that declares a synced space, for the toolset `pages`; equal to `toolsets.pages.rules.space.SPACE_FILE`."""
 
 
 def _declares_kb(settings: Settings) -> bool:
-    """Whether layers are named, or a folder says that it is a typed knowledge base or a store of projects."""
+    """Whether layers are configured, or a folder is a typed knowledge base or a project store."""
     if settings.manifest is not None or settings.personal is not None:
         return True
     if len(settings.kb) == 1 and os.path.isfile(settings.kb[0] / SPACE_FILE):
@@ -28,7 +28,7 @@ def _declares_kb(settings: Settings) -> bool:
 
 
 def _is_store(folder: Path) -> bool:
-    """Whether a folder looks like a store of projects."""
+    """Whether a folder looks like a project store."""
     return os.path.isfile(folder / "index.json") and os.path.isdir(folder / "projects")
 
 

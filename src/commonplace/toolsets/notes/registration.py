@@ -1,4 +1,4 @@
-"""The toolset `notes` as the program knows it: what is served where nothing else is declared."""
+"""Registration of the toolset `notes`, the default for folders that declare no other toolset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The toolset `pages` as the program knows it."""
+"""Registration of the toolset `pages`."""
 
 from __future__ import annotations
 

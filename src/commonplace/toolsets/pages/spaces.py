@@ -1,6 +1,6 @@
-"""The part of the composition root for synced spaces: it selects their search engine.
+"""The part of the composition root for synced spaces: selects their search engine.
 
-Adapters are imported where they are first needed, as in `bootstrap`.
+Adapters are imported lazily, as in `bootstrap`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class SpaceApplication:
     """One synced space with its search engine, from opening to closing.
 
     Args:
-        settings: `kb` names the folder.
+        settings: The settings; `kb` names the folder.
 
     Raises:
-        NotFoundError: kind "folder": no such folder; kind "space": it is not a synced space.
+        NotFoundError: kind "folder": there is no such folder; kind "space": the folder is not a synced space.
         ConfigError: several folders are named, or a file has an invalid value.
     """
 
@@ -65,12 +65,12 @@ class SpaceApplication:
         self.services = Services(collections=Collections(lambda: self._own), providers=(provider,))
 
     def start(self) -> None:
-        """Update the folder's own index, if it has one, and keep it current. Returns at once."""
+        """Start updating and watching the folder's own index, if it has one. Returns at once."""
         for collection in self._own:
             watch_and_sync(collection, self._closing, _folder(self._settings), self._settings.sweep)
 
     def sync(self) -> None:
-        """Update the index before a single command is answered."""
+        """Update the folder's own index, if it has one."""
         for collection in self._own:
             collection.index.sync()
 
@@ -84,7 +84,7 @@ class Spaces:
 
     Args:
         settings: The settings.
-        closing: Closes what is opened here.
+        closing: Exit stack that closes the opened spaces.
     """
 
     def __init__(self, settings: Settings, closing: ExitStack) -> None:
@@ -121,7 +121,7 @@ def server_of(settings: Settings, space: Space) -> EngineServer | None:
     """The requested search server; None for the embedded engine.
 
     Raises:
-        ConfigError: no such engine, or the user's own file is not a JSON object.
+        ConfigError: the engine is unknown, or the user's own file is not a JSON object.
     """
     from commonplace.toolsets.pages.engines.selection import EngineRequest, server_for
 

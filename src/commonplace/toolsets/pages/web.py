@@ -1,4 +1,4 @@
-"""Web pages of a synced space: the space, and on each page a link to its original."""
+"""Additions to the web pages of a synced space: the space on the home page, and a link to each page's original."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commonplace.toolsets.pages.service.original import original_page, space_of
 
 
 def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
-    """On the home page: from where the collection was synced."""
+    """Row on the home page: the space from which the collection was synced."""
     del request
     space = space_of(collection)
     if space is None:
@@ -21,7 +21,7 @@ def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
 
 
 def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
-    """On a synced page: where it is edited, and who last changed it there."""
+    """Row on a synced page: a link to the original, and its last author and date."""
     del request
     original = original_page(found.collection, found.record)
     if original is None:
@@ -37,4 +37,4 @@ def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
 
 
 PAGES_WEB = ToolsetPages(about=about, notes=notes, confined=True)
-"""The pages that a synced space adds."""
+"""The additions to the web pages of a synced space."""

@@ -1,1 +1,1 @@
-"""The toolset `projects`: one store of projects with chapters, knowledge and todos, in step with an origin."""
+"""The toolset `projects`: one store of instructions, documents and to-do lists, synchronized with a remote."""

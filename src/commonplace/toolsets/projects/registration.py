@@ -1,4 +1,4 @@
-"""The toolset `projects` as the program knows it."""
+"""Registration of the toolset `projects`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAME = "projects"
 
 
 class _LazyProjectStore:
-    """The one store of projects, opened when it is first needed."""
+    """The store of projects, opened lazily."""
 
     def __init__(self, path: Path, state_dir: Path, *, adopt: bool) -> None:
         self._path = path
@@ -37,7 +37,7 @@ class _LazyProjectStore:
         """The open store.
 
         Raises:
-            NotFoundError: the caller may use only some collections, and the store is none.
+            NotFoundError: the caller may use only some collections, which excludes the store.
         """
         if not services.unrestricted:
             raise NotFoundError("No store of projects is served here.", kind="collection")
@@ -55,7 +55,7 @@ class _LazyProjectStore:
             return self._store
 
     def close(self) -> None:
-        """Write the last lines of the log and let a pending push end."""
+        """Write the last lines of the log and wait for a pending push."""
         self._closing.close()
 
 
@@ -79,7 +79,7 @@ def _store_refusal(settings: Settings) -> str:
         require_store(_store_folder(settings.kb, settings), IDENTITY, adopt=settings.adopt)
     except ConfigError as error:
         return error.advice
-    except KnowledgeError:  # may have passed when a client asks
+    except KnowledgeError:  # the error may be gone when a client calls
         return ""
     return ""
 
@@ -92,7 +92,7 @@ def _open_service(context: OpenContext) -> ServiceProvider[ProjectStore]:
 
 
 def _is_served(settings: Settings) -> bool:
-    """Whether the settings name the store; other servers have its tools and no pages of it."""
+    """Whether the settings select this toolset. Other servers have its tools, but not its web pages."""
     return settings.toolset == NAME
 
 

@@ -1,4 +1,4 @@
-"""The toolset `wiki` as the program knows it."""
+"""Registration of the toolset `wiki`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def is_remote(settings: Settings) -> bool:
-    """Whether the wiki of another server is served: where no folder is named, and a server is."""
+    """Whether the wiki of another server is served: a server is configured, and no folder."""
     return settings.toolset == "wiki" and settings.wiki_url is not None and not settings.names_folders
 
 
@@ -56,7 +56,7 @@ def _remote_wiki(context: OpenContext) -> Wiki | None:
 
 
 class _WikiCache:
-    """Each collection as a wiki, made once: a wiki caches the notes that were read."""
+    """The wiki of each collection, created once, because a wiki caches the notes that were read."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -64,7 +64,7 @@ class _WikiCache:
         self._wikis: dict[int, tuple[Collection, Wiki]] = {}
 
     def of(self, collection: Collection) -> Wiki:
-        """The wiki of a collection, which is the same object in every call."""
+        """The wiki of a collection, the same object in every call."""
         with self._lock:
             made = self._wikis.get(id(collection))
             if made is None:

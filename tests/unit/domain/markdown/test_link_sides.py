@@ -1,4 +1,4 @@
-"""Which side of `[[a|b]]` is the page, for each kind of reader."""
+"""The side of `[[a|b]]` that is the page, for each kind of reader."""
 
 from __future__ import annotations
 

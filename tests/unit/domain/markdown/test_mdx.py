@@ -1,4 +1,4 @@
-"""What is no Markdown in MDX is set aside, and every byte and offset stays."""
+"""Parts of MDX that are not Markdown are ignored, and every byte and offset stays."""
 
 from __future__ import annotations
 

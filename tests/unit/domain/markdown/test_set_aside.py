@@ -1,4 +1,4 @@
-"""What a file holds besides Markdown is blanked, and every offset stays."""
+"""Parts of a file that are not Markdown are blanked, and every offset stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where headings, links and code of a Markdown text lie, in bytes."""
+"""Byte ranges of headings, links and code in a Markdown text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong in the declarations of a `kb.yaml`, and what in them nothing enforces."""
+"""Errors in the declarations of a `kb.yaml`, and declarations that nothing enforces."""
 
 from __future__ import annotations
 

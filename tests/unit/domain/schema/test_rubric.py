@@ -1,4 +1,4 @@
-"""Which sentences of a rubric a machine judges, and how."""
+"""Sentences of a rubric that are checked automatically."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `kb.yaml` declares, whole, partly, broken or not at all."""
+"""Declarations of a `kb.yaml` that is complete, partial, broken or missing."""
 
 from __future__ import annotations
 

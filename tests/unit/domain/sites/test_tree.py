@@ -1,4 +1,4 @@
-"""Which files the URLs of a docs tree lead to."""
+"""Files to which the URLs of a docs tree lead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What searching knows of single scripts."""
+"""Rules of searching for single scripts."""
 
 from __future__ import annotations
 

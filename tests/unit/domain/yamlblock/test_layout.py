@@ -1,4 +1,4 @@
-"""Where each value of a YAML text stands."""
+"""Byte ranges of the values in a YAML text."""
 
 from __future__ import annotations
 

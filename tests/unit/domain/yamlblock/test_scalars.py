@@ -1,4 +1,4 @@
-"""What a scalar means, and that it means the same to other readers."""
+"""The meaning of a scalar, which is the same for other readers."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def weights() -> Weights:
 
 
 def in_floats(weights: Mapping[str, np.ndarray], tokens: list[int]) -> np.ndarray:
-    """What the published model computes, in plain arithmetic."""
+    """The published model's result, computed in plain arithmetic."""
 
     def normed(x: np.ndarray, name: str) -> np.ndarray:
         centred = x - x.mean(-1, keepdims=True)

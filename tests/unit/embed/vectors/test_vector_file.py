@@ -35,7 +35,7 @@ def put(file: VectorFile, path: str, texts: Sequence[int], revision: str = "1") 
 
 
 def kept(file: VectorFile, texts: Sequence[int]) -> int:
-    """How many of these texts have a vector."""
+    """Number of these texts that have a vector."""
     return len(file.known(map(key, texts)))
 
 

@@ -1,4 +1,4 @@
-"""Who is let in, and as what."""
+"""Admission of callers, and their identity."""
 
 from __future__ import annotations
 

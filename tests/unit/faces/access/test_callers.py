@@ -1,4 +1,4 @@
-"""What tiers allow, and whom a request without a guard brings."""
+"""Permissions of tiers, and the caller of a request without a guard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many calls a caller may make."""
+"""Rate limits of callers."""
 
 from __future__ import annotations
 

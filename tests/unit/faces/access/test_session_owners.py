@@ -1,4 +1,4 @@
-"""Whose session a request belongs to."""
+"""The owner of a request's session."""
 
 from __future__ import annotations
 

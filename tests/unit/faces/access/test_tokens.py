@@ -27,7 +27,7 @@ def verifier(provider: LocalProvider) -> TokenVerifier:
 
 @pytest.fixture
 def documents(provider: LocalProvider) -> Iterator[dict[str, bytes]]:
-    """What the provider serves, for a test to change."""
+    """The documents that the provider serves; a test may change them."""
     usual = dict(provider.documents)
     yield provider.documents
     provider.documents.clear()

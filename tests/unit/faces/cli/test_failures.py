@@ -1,4 +1,4 @@
-"""How failures look on standard error."""
+"""Failures on standard error."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def test_what_can_be_tried_again_says_so() -> None:
 
 def test_every_exit_code_of_an_error_is_in_the_help_and_no_other() -> None:
     remote = {7, 8}
-    """Of callers with keys and rates, which the command line has none of."""
+    """Exit codes for callers with keys and rate limits, which the command line does not have."""
     listed = {code for code, _ in EXIT_CODES} - {0, FINDINGS, INTERRUPTED, PIPE_CLOSED}
     assert listed == {form.exit for form in ERROR_MAPPINGS.values()} - remote

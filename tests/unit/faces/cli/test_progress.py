@@ -1,4 +1,4 @@
-"""What a person sees while a step of unknown length runs."""
+"""Progress of a step of unknown length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By which names a server may be called."""
+"""Host names by which a server may be called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the whole application answers when a part of it fails."""
+"""Responses of the whole application when a part of it fails."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from commonplace.faces.http.guard import Guard, RouteRules
 
 
 def asked(folder: Path, path: str, method: str = "GET", *, cancel: bool = False) -> list[Message]:
-    """What an application sends whose part at `/early` fails before it answers, and at `/late` in the middle.
+    """The messages of an application whose part at `/early` fails before its response, and at `/late` in the middle.
 
-    That at `/endless` answers never; `cancel` ends the request as the end of the server does.
+    The part at `/endless` never responds; `cancel` ends the request as a server does at its shutdown.
     """
 
     async def early(*_: object) -> None:

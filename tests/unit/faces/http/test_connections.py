@@ -1,4 +1,4 @@
-"""How a connection is made."""
+"""Creation of connections."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_no_answer_waits_until_the_other_side_acknowledges_what_went_before() ->
 
 
 async def _received_by_one_who_sends_without_end() -> bytes:
-    """What a client receives that goes on sending a body after the response to it."""
+    """The bytes received by a client that continues to send a body after the response."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         del scope, receive

@@ -1,4 +1,4 @@
-"""What pages of an allowed origin may send and read."""
+"""Requests and responses that pages of an allowed origin may send and read."""
 
 from __future__ import annotations
 

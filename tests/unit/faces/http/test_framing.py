@@ -11,7 +11,7 @@ HEAD = b"POST /a HTTP/1.1\r\nHost: localhost\r\n"
 
 
 def events(raw: bytes, *, by: int = 0) -> list[h11.Event]:
-    """What a connection reads from these bytes, received at once or in pieces of `by` bytes."""
+    """Events that a connection reads from these bytes, received at once or in pieces of `by` bytes."""
     connection = StrictConnection()
     found: list[h11.Event] = []
     pieces = [raw[at : at + by] for at in range(0, len(raw), by)] if by else [raw]

@@ -1,4 +1,4 @@
-"""How answers leave on a connection."""
+"""Writes of responses on a connection."""
 
 from __future__ import annotations
 

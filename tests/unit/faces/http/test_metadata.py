@@ -1,4 +1,4 @@
-"""Where a client without a token learns whom to ask."""
+"""Discovery of the authorization server by a client without a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the process tells its event loop."""
+"""Configuration of the process's event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor offers for a link that leads nowhere."""
+"""Code actions for a broken link."""
 
 from __future__ import annotations
 

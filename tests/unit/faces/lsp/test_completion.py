@@ -1,4 +1,4 @@
-"""What can stand where somebody types."""
+"""Completions at the cursor."""
 
 from __future__ import annotations
 

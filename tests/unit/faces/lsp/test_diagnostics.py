@@ -1,4 +1,4 @@
-"""What an editor is told of a page while somebody types."""
+"""Diagnostics of a page while somebody types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client is told of arguments that are not what they must be."""
+"""Errors for invalid arguments."""
 
 from __future__ import annotations
 

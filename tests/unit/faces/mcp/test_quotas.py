@@ -1,4 +1,4 @@
-"""How much clients may follow."""
+"""Limits of subscriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who follows resources is remembered for as long as its connection, and no longer."""
+"""Subscriptions last exactly as long as the client's connection."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from commonplace.settings import Tier
 
 
 class Arguments(Parameters):
-    """What the example tool takes."""
+    """Arguments of the example tool."""
 
     title: str
     limit: Annotated[int, Field(ge=1, le=10)] = 5

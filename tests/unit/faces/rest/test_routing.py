@@ -1,4 +1,4 @@
-"""From a URL to what it can mean."""
+"""Resolution of URLs to endpoints."""
 
 from __future__ import annotations
 

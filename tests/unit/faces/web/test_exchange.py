@@ -1,4 +1,4 @@
-"""What a request of a page says, and what a response carries."""
+"""Requests and responses of web pages."""
 
 from __future__ import annotations
 

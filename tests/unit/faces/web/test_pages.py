@@ -1,4 +1,4 @@
-"""What templates are given, and how amounts and times read."""
+"""Variables of templates, and the format of amounts and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which view answers which path."""
+"""The view for each path."""
 
 from __future__ import annotations
 

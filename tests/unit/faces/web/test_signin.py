@@ -1,4 +1,4 @@
-"""Where signing in leads, and what the cookie may be."""
+"""Redirects after signing in, and valid values of the cookie."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_form_without_a_key_is_shown_again(body: bytes) -> None:
 
 
 def _sent(body: bytes) -> PageResponse:
-    """What answers the form."""
+    """The response to the form."""
     request = PageRequest(
         services=Services(collections=Collections(list)),
         caller=Caller("", "read"),

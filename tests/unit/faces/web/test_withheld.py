@@ -1,4 +1,4 @@
-"""What pages leave out of a document, and when its file is given."""
+"""Parts of a document that pages withhold, and access to its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a catalogue's connections."""
+"""The lifetime of a catalogue's connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found out about files holds until a folder changes, and no longer."""
+"""Cached results about files are valid until a folder changes, and no longer."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ NOTE = Address("note.md")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With one note."""
+    """A folder with one note."""
     made = tmp_path / "base"
     made.mkdir()
     (made / "note.md").write_text("first", encoding="utf-8")
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sources(folder: Path, tmp_path: Path) -> DocumentSources:
-    """Of the folder."""
+    """The document sources of the folder."""
     return DocumentSources(open_store(folder, commit="manual", state_dir=tmp_path / "state"))
 
 

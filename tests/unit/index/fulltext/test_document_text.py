@@ -1,4 +1,4 @@
-"""What is searched of a document: its text and that of its sections, folded as a whole and part by part alike."""
+"""Searched text of a document and of its sections, folded equally as a whole and part by part."""
 
 from __future__ import annotations
 

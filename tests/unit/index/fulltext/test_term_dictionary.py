@@ -1,4 +1,4 @@
-"""Which words of an index a word of a query stands for."""
+"""Words of an index that a word of a query matches."""
 
 from __future__ import annotations
 

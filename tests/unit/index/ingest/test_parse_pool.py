@@ -17,7 +17,7 @@ from commonplace.index.ingest.transaction import LoadedFile
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="lists this process's children in /proc")
 CORES = 3
-"""With which two processes parse."""
+"""Number of cores with which two processes parse."""
 
 
 def files() -> Iterator[LoadedFile]:

@@ -1,4 +1,4 @@
-"""What is stored of a document is the same after it was passed from one process to another."""
+"""The stored data of a document is the same after it is passed between processes."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ FILES = {
     "Also.md": "also\n",
 }
 FIRST = ["There.md", "There.md", "There.md", "", "There.md", "There.md", "plan.pdf", "plan.pdf", "from.md"]
-"""Where the links of the body lead for readers who prefer the first side."""
+"""Targets of the body's links for readers who prefer the first side."""
 ELSEWHERE = ["There.md", "There.md", "Also.md", "", "There.md", "There.md", "plan.pdf", "plan.pdf", "from.md"]
-"""Where they lead for readers who prefer the last one."""
+"""Targets of the body's links for readers who prefer the last side."""
 SIDES = [False, True, False, False, True, False, False, True, False]
 """Whether the last side of each link is the page, for the first readers."""
 

@@ -47,7 +47,7 @@ def opened(base: Indexed) -> IndexedPast:
 
 
 def documents(past: IndexedPast, commit: str) -> int:
-    """How many documents a search finds at a commit."""
+    """Number of documents that a search finds at a commit."""
     with past.opened(commit) as (_, index):
         return index.search(SearchQuery(text="word")).total
 

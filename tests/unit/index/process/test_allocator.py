@@ -35,7 +35,7 @@ library.fclose(file)
 
 
 def arenas(setting: str, report: Path) -> int:
-    """How many a process with eight threads has."""
+    """Number of arenas in a process with eight threads."""
     subprocess.run([sys.executable, "-c", PROGRAM, setting, report], check=True, timeout=60)
     return report.read_text().count("<heap nr=")
 

@@ -1,4 +1,4 @@
-"""What the catalogue knows of docs trees and translations follows the folder."""
+"""The catalogue's data on docs trees and translations follows the folder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def catalogue(base: Indexed) -> Iterator[Catalogue]:
 
 
 def refreshed(base: Indexed, catalogue: Catalogue, *paths: str) -> int:
-    """By how much the generation has grown."""
+    """Growth of the generation."""
     before = generation(catalogue)
     refresh_sites(catalogue, base.store, OtherFiles(base.store), SiteFinder(base.store), paths)
     return generation(catalogue) - before

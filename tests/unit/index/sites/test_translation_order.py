@@ -1,4 +1,4 @@
-"""Of the translations of a text, the one in the reader's language comes first."""
+"""The translation in the reader's language comes first among the translations of a text."""
 
 from __future__ import annotations
 

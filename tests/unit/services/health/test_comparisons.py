@@ -1,4 +1,4 @@
-"""What pages say against each other, and what no rule takes for that."""
+"""Contradictions between pages, and differences that no rule counts as contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules find in one entry, in a typed base and in a folder of plain pages."""
+"""Findings of the rules in one entry, in a typed base and in a folder of plain pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of a collection show together, and what one page shows alone."""
+"""Findings in the pages of a collection together, and in one page alone."""
 
 from __future__ import annotations
 

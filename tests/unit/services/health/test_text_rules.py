@@ -1,4 +1,4 @@
-"""What patterns find in a page's bytes, and what they leave alone."""
+"""Matches of patterns in a page's bytes, and texts that they ignore."""
 
 from __future__ import annotations
 

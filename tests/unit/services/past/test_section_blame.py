@@ -24,7 +24,7 @@ def page_of(texts: list[str]) -> str:
 
 
 class CountedHistory(WrappedHistory):
-    """It notes the commits whose versions are read."""
+    """A history that records the commits whose versions are read."""
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)

@@ -1,4 +1,4 @@
-"""What a session remembers of the documents that it was shown."""
+"""A session's record of the documents that it was shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who links to a page, and who only names it."""
+"""Pages that link to a page, and pages that only mention it."""
 
 from __future__ import annotations
 

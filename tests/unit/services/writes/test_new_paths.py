@@ -1,4 +1,4 @@
-"""What a name without a folder and suffix means for a new page, and for one that moves."""
+"""The path for a name without a folder and suffix, for a new page and for a moved one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which file systems are flushed with one call, and which file by file."""
+"""File systems that are flushed with one call, and those that are flushed file by file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROOT, BARE, OLD, XFS = (os.makedev(254, minor) for minor in range(4))
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> KernelFiles:
-    """What a kernel shows, on which `/` has a journal and `/bare` has none."""
+    """Files of a kernel on which `/` has a journal and `/bare` has none."""
     for number, name in (("254:0", "vda"), ("254:1", "vdb")):
         (tmp_path / "hardware" / name).mkdir(parents=True)
         (tmp_path / "devices").mkdir(exist_ok=True)

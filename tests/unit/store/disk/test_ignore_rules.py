@@ -24,7 +24,7 @@ PATTERNS = (
 
 
 def gits_answer(repo: GitRepo, paths: list[str]) -> set[str]:
-    """What the git command leaves out."""
+    """Paths that the git command ignores."""
     done = subprocess.run(
         ["git", "check-ignore", "--no-index", "--stdin"],
         cwd=repo.path, input="\n".join(paths), capture_output=True, text=True, check=False, timeout=60,

@@ -1,4 +1,4 @@
-"""What one writer notes, the next one reads: whole, or not at all."""
+"""A journal is read by the next writer as a whole, or not at all."""
 
 from __future__ import annotations
 

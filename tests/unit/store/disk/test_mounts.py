@@ -1,4 +1,4 @@
-"""Which file systems are looked through again and again."""
+"""File systems that are swept periodically."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def kept(trash: FolderTrash, path: str, content: bytes) -> TrashItem:
 
 
 def file_of(base: Path, item: TrashItem) -> Path:
-    """Where an item lies."""
+    """The file of an item."""
     (found,) = base.rglob(item.name)
     return found
 

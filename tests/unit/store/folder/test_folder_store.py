@@ -24,7 +24,7 @@ def repo(git_repo: MakeRepo) -> GitRepo:
 
 
 def refused(store: Store, reason: str) -> None:
-    """It is read, and no write is begun."""
+    """Check that the store is readable and rejects writes."""
     assert store.read(A)
     assert reason in store.read_only_reason
     with pytest.raises(ReadOnlyError, match=reason), store.transaction("x"):

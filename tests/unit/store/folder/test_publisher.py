@@ -22,7 +22,7 @@ from support import GitRepo, MakeRepo
 
 A, B, NEW = Address("a.md"), Address("b.md"), Address("sub/new.md")
 MOST_SECONDS = 16.0
-"""Of a push to a remote that says nothing, so that a call of it ends within 20."""
+"""Maximum seconds of a push to a remote that does not answer, so that a call ends within 20 s."""
 
 
 def opened(folder: Path) -> Store:
@@ -31,7 +31,7 @@ def opened(folder: Path) -> Store:
 
 
 def repository(folder: Path) -> Repository:
-    """Its repository."""
+    """The repository of a folder."""
     found = opened(folder).repository
     assert found is not None
     return found
@@ -39,7 +39,7 @@ def repository(folder: Path) -> Repository:
 
 @pytest.fixture(params=["", "kb"])
 def below(request: pytest.FixtureRequest) -> str:
-    """Where in its repository the collection lies."""
+    """Folder of the collection in its repository."""
     return str(request.param)
 
 

@@ -1,4 +1,4 @@
-"""What the next start makes of an interrupted write when the user was there first, or the disk is unusual."""
+"""Recovery of an interrupted write at the next start if the user was there first, or the disk is unusual."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def repo(request: pytest.FixtureRequest, tmp_path: Path, git_repo: MakeRepo) -> 
 
 
 def opened(repo: GitRepo) -> Store:
-    """As after a new start."""
+    """Open the store as after a new start."""
     commit = "auto" if (repo.path / ".git").exists() else "manual"
     return open_store(repo.path, commit="auto" if commit == "auto" else "manual", state_dir=repo.path.parent / "state")
 
@@ -40,7 +40,7 @@ BEFORE_ANY_NAME = ("os.mkdir", "p")
 BEFORE_NAMES = ("os.link", "a.md")
 """All files are written under temporary names."""
 AFTER_NAMES = ("os.remove", "-0.old")
-"""Without Git; with it, the branch has moved by then."""
+"""The last step without Git; with Git, the branch has already moved."""
 BEFORE_BRANCH = ("os.link", "main.lock")
 
 

@@ -44,7 +44,7 @@ def replace(store: Store, content: bytes, *, keep: bool) -> RetainedCopy | None:
 
 
 def in_trash(folder: Path) -> dict[str, bytes]:
-    """What the trash holds, by path."""
+    """Contents of the trash, by path."""
     bases = list((folder.parent / "state" / "trash").glob("*"))
     trashes = [FolderTrash(base.parent, base.name) for base in bases]
     return {item.address.path: trash.content(item) for trash in trashes for item in trash.items()}

@@ -121,7 +121,7 @@ def test_a_commit_that_cannot_be_planned_changes_no_file(committed: Folder) -> N
 
 
 def interrupted(folder: Folder) -> None:
-    """What a writer leaves that was killed after it had written the new bytes beside the old file."""
+    """Leave the state of a writer that was killed after writing the new bytes beside the old file."""
     step = JournalStep("a.md", revision_of(b"# A\n"), revision_of(b"# A2\n"))
     (folder.root / ".commonplace-cafe01-0.new").write_bytes(b"# A2\n")
     with folder.lock.held():

@@ -34,7 +34,7 @@ def bare(repo: GitRepo, tmp_path: Path) -> Path:
 
 
 def opened(path: Path) -> Store:
-    """As a server would by default."""
+    """Open the store as a server does by default."""
     return open_store(path, commit="manual", state_dir=path.parent / "state")
 
 

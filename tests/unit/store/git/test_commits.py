@@ -1,4 +1,4 @@
-"""What a commit holds: blobs as `git add` would store them, modes, people, messages."""
+"""Content of commits: blobs as `git add` would store them, modes, people, messages."""
 
 from __future__ import annotations
 

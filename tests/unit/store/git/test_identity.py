@@ -1,4 +1,4 @@
-"""Who a commit names, and when."""
+"""Author, committer and times of commits."""
 
 from __future__ import annotations
 

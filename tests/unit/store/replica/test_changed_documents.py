@@ -1,4 +1,4 @@
-"""Which documents differ between two commits, and when that is not all that differs."""
+"""Documents that differ between two commits, and detection of other differences."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ Handing: TypeAlias = Callable[[PushQueue, Sequence[PendingWrite]], list[WriteRes
 
 
 BASE = "base 1"
-"""Of which the server called owner is the first in the order."""
+"""A base for which the server called owner is the first in the order."""
 
 
 def handed_over(work: GitRepo, handing: Handing) -> tuple[PushQueue, PushQueue]:
@@ -233,7 +233,7 @@ def handed_over(work: GitRepo, handing: Handing) -> tuple[PushQueue, PushQueue]:
 
 
 def take(owner: PushQueue, writes: Sequence[PendingWrite]) -> list[WriteResult]:
-    """What a server does with writes that it is handed."""
+    """Accept forwarded writes as a server does."""
     results: list[WriteResult] = []
     for one in writes:
         with owner.drafting() as commit:

@@ -1,4 +1,4 @@
-"""Which layers the settings ask for."""
+"""Layers requested by the settings."""
 
 from __future__ import annotations
 

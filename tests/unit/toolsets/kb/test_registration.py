@@ -1,4 +1,4 @@
-"""Which folders are typed knowledge bases unless another toolset is named."""
+"""Folders that are typed knowledge bases unless another toolset is named."""
 
 from __future__ import annotations
 

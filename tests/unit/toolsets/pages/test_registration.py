@@ -1,4 +1,4 @@
-"""Which folders are synced spaces."""
+"""Folders that are synced spaces."""
 
 from __future__ import annotations
 

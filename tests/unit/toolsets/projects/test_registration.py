@@ -1,4 +1,4 @@
-"""Where the store of projects lies, and when it is served."""
+"""The location of the project store, and the settings that serve it."""
 
 from __future__ import annotations
 

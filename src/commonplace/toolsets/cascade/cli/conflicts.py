@@ -1,4 +1,4 @@
-"""`commonplace conflicts`: where layers say different things.
+"""`commonplace conflicts`: the sections and keys on which layers differ.
 
 As JSON: `{"count", "conflicts": [{"id", "kind", "key", "winner": {"layer", "updated", "value"}, "dissents": [..]}]}`;
 `kind` is `section` or `frontmatter`, and a dissent has the keys of the winner.
@@ -19,7 +19,7 @@ from commonplace.toolsets.cascade.rules.values import ValueDissent
 from commonplace.toolsets.cascade.service.conflicts import Disagreement, conflicts
 
 MAX_SHOWN_CONFLICTS = 100
-"""Characters of a value on a line."""
+"""Maximum number of characters of a value that are printed on a line."""
 
 
 def command(session: Session, *, layers: LayerOptions) -> None:

@@ -1,4 +1,4 @@
-"""How a command on layers opens them."""
+"""Opening of the layers that a command reads."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_layers(session: Session, layers: LayerOptions, *, sync: bool) -> Generator[Cascade]:
-    """The layers that the settings and these options name.
+    """Open the layers that the settings and these options name.
 
     Args:
         session: The run of the command.
-        layers: What the command line says of them.
-        sync: Whether the indexes must know what changed; single concepts are read from their files anyway.
+        layers: The layer options of the command line.
+        sync: Whether to sync the indexes first. Single concepts are read from their files and need no sync.
 
     Raises:
-        ConfigError: they name none, or the manifest is not valid.
+        ConfigError: no layers are named, or the manifest is invalid.
     """
     with session.opened_application(session.configured(layers.flags())) as application:
         cascade = application.services.of(CASCADE_KEY)

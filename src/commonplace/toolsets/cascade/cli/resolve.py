@@ -21,7 +21,7 @@ from commonplace.toolsets.cascade.rules.health import health_json
 from commonplace.toolsets.cascade.rules.output.json_output import resolved_json
 
 ABSENT = 1
-"""Exit code where no layer holds the concept, so that a shell can test it."""
+"""Exit code if no layer contains the concept, so that a shell can test for it."""
 
 
 def command(
@@ -43,7 +43,7 @@ def command(
     try:
         session.out.json(_resolved(session, layers, concept, sync=False))
     except NotFoundError:
-        try:  # once more with indexes that are up to date, from which the error names the nearest
+        try:  # retry after a sync: the error names the nearest ids from the indexes
             session.out.json(_resolved(session, layers, concept, sync=True))
         except NotFoundError as error:
             report(session.out, error)

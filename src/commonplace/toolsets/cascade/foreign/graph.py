@@ -14,7 +14,7 @@ from commonplace.toolsets.cascade.rules.health import outside_line
 
 REQUEST_SECONDS = 5.0
 MAX_SHOWN_TOOLS = 5
-"""Tools of a server that a message names."""
+"""Maximum number of a server's tools that a message names."""
 PROTOCOL = "2025-06-18"
 """The requested protocol version. Any server that supports `initialize` answers with its own."""
 

@@ -24,13 +24,13 @@ from commonplace.toolsets.cascade.rules.health import outside_line
 MAX_ANSWER_BYTES = 16_000_000
 """Maximum number of bytes that a server may write before it answers; above, it is terminated."""
 MAX_LOG_BYTES = 8000
-"""Last bytes of a server's standard error that are retained."""
+"""Number of bytes retained from the end of a server's standard error."""
 EXIT_SECONDS = 0.5
-"""Seconds in which a server that has closed its output exits, for its exit code."""
+"""Seconds to wait for the exit code of a server that has closed its output."""
 REFUSED = "refused"
-"""The `kind` of the error of a server that answered with an error."""
+"""The `kind` of the error if a server answered with an error."""
 SHUTDOWN_SECONDS = 1.0
-"""Seconds that a server has to exit after its input is closed."""
+"""Seconds that a server may take to exit after its input is closed."""
 OWN_VARIABLES = "COMMONPLACE_"
 
 _PIECE = 65_536
@@ -127,7 +127,7 @@ class ServerProcess:
         return self._process.stderr.fileno() if self._process.stderr else -1
 
     def _wait(self, descriptor: int, event: int, deadline: float) -> None:
-        """Wait for a stream, and read what the server logs meanwhile: it could wait for that before it answers."""
+        """Wait for a stream, and read the server's log meanwhile: a full log pipe would block the server."""
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, event)
             selector.register(self._log, selectors.EVENT_READ)
@@ -141,7 +141,10 @@ class ServerProcess:
                     raise UnavailableError(f"it did not answer in time{self._last_words()}")
 
     def _drain_log(self) -> bool:
-        """Read what the server has logged, and retain its end. Returns whether the server has closed its log."""
+        """Read the log that the server has written, and retain its end.
+
+        Returns whether the server has closed its log.
+        """
         with contextlib.suppress(BlockingIOError):
             while piece := os.read(self._log, _PIECE):
                 self._errors = (self._errors + piece)[-MAX_LOG_BYTES:]
@@ -211,7 +214,7 @@ class ServerProcess:
 
 
 def _said(error: Json) -> str:
-    """The message of a JSON-RPC error, for a message."""
+    """The message text of a JSON-RPC error, prefixed by a colon; "" if it has none."""
     text = error.get("message") if isinstance(error, dict) else None
     line = outside_line(text) if isinstance(text, str) else ""
     return f": {line!r}" if line else ""

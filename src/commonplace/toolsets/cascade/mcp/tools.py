@@ -70,7 +70,7 @@ def show_error(error: KnowledgeError) -> str:
 
 
 def _with_health(cascade: Cascade, shown: dict[str, Json]) -> dict[str, Json]:
-    """An answer about one concept, with the state of the layers unless all are well."""
+    """An answer about one concept, with the state of the layers unless all are `ok`."""
     states = cascade.health()
     layers = health_json(states)
     if not layers:
@@ -80,7 +80,7 @@ def _with_health(cascade: Cascade, shown: dict[str, Json]) -> dict[str, Json]:
 
 
 def _list_with_health(cascade: Cascade, shown: list[Json]) -> ToolResult:
-    """A list, with the state of the layers in a block of its own unless all are well: the list's text is an array."""
+    """A list. Unless all layers are `ok`, their state follows in a separate block: the list's own text is an array."""
     layers = health_json(cascade.health())
     if not layers:
         return shown

@@ -9,7 +9,7 @@ MISSING = frozenset({404})
 
 
 def endpoints() -> tuple[Endpoint, ...]:
-    """The rows, in the order of the document."""
+    """The endpoints in the order of the OpenAPI document."""
     return (
         Endpoint(
             method="GET",

@@ -21,7 +21,7 @@ from commonplace.toolsets.cascade.service.overview import ConceptRow
 
 
 def is_concept(services: Services, path: str) -> bool:
-    """Whether some layer holds a concept of this path."""
+    """Whether a layer contains a concept with this path."""
     cascade = _cascade(services)
     try:
         cascade.resolve(cascade.identify(path), dated=False)
@@ -31,12 +31,12 @@ def is_concept(services: Services, path: str) -> bool:
 
 
 def health(_: RestRequest) -> RestResponse:
-    """The server is there."""
+    """Report that the server is running."""
     return RestResponse(models.Health())
 
 
 def list_pages(request: RestRequest) -> RestResponse:
-    """Concepts by path."""
+    """A page of the list of concepts, sorted by path."""
     query = cast("models.ListParameters", request.query)
     cascade = _cascade(request.services)
     rows = [row for row in cascade.overview().rows.values() if _is_wanted(row, query)]
@@ -49,7 +49,7 @@ def list_pages(request: RestRequest) -> RestResponse:
 
 
 def get_page(request: RestRequest) -> RestResponse:
-    """A concept, effective or of one layer."""
+    """A concept: the effective one, or one layer's version."""
     query = cast("models.LayerParameters", request.query)
     cascade = _cascade(request.services)
     identifier = cascade.identify(request.path)
@@ -62,7 +62,7 @@ def get_page(request: RestRequest) -> RestResponse:
 
 
 def search(request: RestRequest) -> RestResponse:
-    """Concepts that match, best first; the best one has the score 1."""
+    """Concepts that match a query, best first. The best one has the score 1."""
     query = cast("models.SearchParameters", request.query)
     cascade = _cascade(request.services)
     found = concept_search.search(cascade, query.q, query.limit, query.layer or None)

@@ -61,7 +61,7 @@ class ConceptQuery:
     stems: tuple[str, ...]
     """The stem of each word."""
     patterns: tuple[str, ...]
-    """For each word, the pattern of it or another form among blank-separated words."""
+    """Substrings that find each word, or another form of the word, in blank-separated words."""
 
     @classmethod
     def of(cls, text: str) -> ConceptQuery:
@@ -98,7 +98,7 @@ class ConceptQuery:
         )
 
     def _could_stand_in(self, text: str) -> bool:
-        """A quick test on letters alone: false only if no term occurs in the text."""
+        """A quick test on letters; False only if no term can occur in the text."""
         lowered = text.lower()
         return "#" in text or "++" in text or any(stem in lowered for stem in self.stems)
 
@@ -166,7 +166,7 @@ class TermIndex:
             self._bodies[concept.id] = Counter(_terms(text))
 
     def search(self, asked: ConceptQuery, limit: int) -> list[tuple[str, float]]:
-        """At most `limit` ids with their scores, best first."""
+        """Return at most `limit` ids with their scores, best first."""
         scores: dict[str, float] = {}
         for field, weight in ((self._bodies, 1.0), (self._names, TITLE_WEIGHT)):
             for term in (*asked.words, *asked.grams):

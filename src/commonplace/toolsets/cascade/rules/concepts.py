@@ -19,7 +19,7 @@ RESERVED = frozenset({"index.md", "log.md"})
 """File names that OKF reserves for lists and logs, at every level."""
 
 _CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
-"""The lines that git-merge(1) leaves round the two sides of a conflict, in order."""
+"""The lines with which git-merge(1) marks the two sides of a conflict, in order."""
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?")
 _LINE_END_BYTES = re.compile(rb"\r\n|\r|\n")
@@ -46,11 +46,11 @@ def concept_id(text: str) -> str:
 
 
 def literal_id(text: str, identifier: str) -> str | None:
-    """The id that an argument spells out with its suffix, such as `notes.md` for `notes.md.md`; None if it has none.
+    """The id that an argument writes with its suffix, such as `notes.md` for `notes.md.md`; None if it has no suffix.
 
     Args:
         text: The argument.
-        identifier: What `concept_id` made of it.
+        identifier: The result of `concept_id` for this argument.
     """
     path = re.split(r"[#?]", text, maxsplit=1)[0].strip()
     return identifier + CONCEPT_SUFFIX if path.endswith(CONCEPT_SUFFIX) else None
@@ -62,7 +62,7 @@ def concept_address(identifier: str) -> Address:
 
 
 def id_at(address: Address) -> str | None:
-    """The id of the concept at an address; None for another suffix or a reserved name."""
+    """The id of the concept at an address; None if the suffix is not `.md` or the name is reserved."""
     if not address.path.endswith(CONCEPT_SUFFIX) or address.name in RESERVED or address.name == CONCEPT_SUFFIX:
         return None
     return address.path.removesuffix(CONCEPT_SUFFIX)
@@ -119,11 +119,11 @@ def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:
 
 
 def section_spans(source: bytes, body_start: int) -> list[tuple[str, int, int]]:
-    """Key, first byte and end of each flat section, its heading's line included, in order.
+    """Key, first byte and end of each flat section in order, including its heading line.
 
     Args:
         source: A document in UTF-8.
-        body_start: Offset of the byte behind its frontmatter.
+        body_start: Offset of the first byte after the frontmatter.
     """
     body = source[body_start:]
     ends = [*(found.end() for found in _LINE_END_BYTES.finditer(body)), len(body)]

@@ -58,7 +58,7 @@ def partial_date_of(text: str | None) -> PartialDate | None:
     words = (text or "").strip()
     try:
         return _numeric(words) or _named(words)
-    except (ValueError, OverflowError):  # a 31st of June, or a zone beyond the last year
+    except (ValueError, OverflowError):  # such as June 31, or a zone that leads beyond year 9999
         return None
 
 
@@ -77,7 +77,7 @@ def is_later(one: str | None, other: str | None) -> bool:
 
 
 def date_sort_key(date: str | None) -> str:
-    """Sort key of dates: later dates are greater, and every date is greater than what is no date."""
+    """Sort key of dates: a later date has a greater key; a text that is not a date has the key ""."""
     found = partial_date_of(date)
     return found.instant.strftime("%Y-%m-%dT%H:%M:%S").zfill(19) if found else ""
 

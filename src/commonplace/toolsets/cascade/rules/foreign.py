@@ -12,11 +12,11 @@ from commonplace.toolsets.cascade.rules.dates import date_sort_key
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection
 
 UNNAMED = "Note"
-"""The topic of a fact without one."""
+"""Topic of a fact that has none."""
 
 
 BROKEN = "broken"
-"""The `kind` of the error of a server that would fail in the same way when it is asked again."""
+"""The `kind` of the error if a retry would fail in the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class ForeignGraph(Protocol):
         """The ids of all nodes.
 
         Raises:
-            UnavailableError: the server does not start, times out, or gives an invalid answer; kind "broken" for one
-                that cannot be started, lacks a tool, or answers in another form. The message is one sentence without
-                a full stop, in which nothing of the server's output is a secret or a folder.
+            UnavailableError: the server does not start, times out, or gives an invalid answer. The kind is "broken" if
+                the server cannot be started, lacks a tool, or answers in another form. The message is one sentence
+                without a full stop; secrets and folders of the server's output are removed.
         """
         ...
 

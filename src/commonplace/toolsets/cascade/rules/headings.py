@@ -1,7 +1,7 @@
-"""The lines of a document that begin a section: ATX headings of any level outside of code fences.
+"""The lines of a document that begin a section: ATX headings of any level outside code fences.
 
-A line scanner whose only state is the open fence, so that a text has the same sections in any place. A fence that
-begins on the line of a list item ends with the item, as in CommonMark.
+The open fence is the scanner's only state, so a text has the same sections wherever it is placed. A fence that begins
+on the line of a list item ends with the item, as in CommonMark.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     r"""|\#(?:"([^"]*)"|([^\s"]+(?:\s+[^\s=."'\#][^\s="'\#]*(?=\s|\Z))*))"""
     r"""|\S+"""
 )
-"""An attribute (1 to 4), a key (5, 6), or a class or word, which says nothing to layers."""
+"""Groups 1 to 4: an attribute. Groups 5 and 6: a key. No group: a class or word, which layers ignore."""
 _EQUALS = re.compile(r"\s*=\s*")
 _OWN_ATTRIBUTES = frozenset({"override", "updated"})
 
@@ -30,7 +30,7 @@ class Fence:
     """An open code fence."""
 
     mark: str
-    """The characters of the opening fence; at least as many close it."""
+    """The characters of the opening fence. The closing fence needs at least as many."""
     column: int
     """Column of the text of the list item around the fence; 0 outside of lists."""
 
@@ -114,15 +114,15 @@ def with_key(line: str, key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Braces:
-    """The `{...}` of a heading that holds its attributes."""
+    """The `{...}` of a heading that contains its attributes."""
 
     start: int = 0
     end: int = 0
     key: str = ""
     values: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Attributes by name in lower case; of several of one name, the first."""
+    """Attributes by name in lower case. If a name occurs several times, the first counts."""
     others: tuple[str, ...] = ()
-    """All but the key, as written."""
+    """All tokens except the key, as written."""
 
     def outside(self, heading: str) -> str:
         """The heading without the braces."""
@@ -130,9 +130,9 @@ class _Braces:
 
 
 def _read_braces(heading: str) -> _Braces:
-    """The last braces that name a key or an attribute of layers, wherever they stand, else those at the end.
+    """The last braces in a heading that name a key or an attribute of layers, else the braces at its end.
 
-    Words may follow braces that suppress a section: whether text is hidden does not depend on that.
+    Words may follow braces that suppress a section, so the position of braces does not decide whether text is hidden.
     """
     read = [_read_tokens(found) for found in _BRACES.finditer(heading)]
     for braces in reversed(read):

@@ -1,4 +1,4 @@
-"""The state of a layer: whether what it holds counts in an answer."""
+"""The state of a layer, which decides whether its content counts in answers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.values import LayerRank
 
 LayerState: TypeAlias = Literal["ok", "stale", "missing", "left_out", "broken"]
-"""Of a `stale` layer, what it held earlier counts. Nothing counts of one that is `missing` (there is no folder),
-`left_out` (a server does not answer) or `broken` (it cannot be read)."""
+"""Whether the content of a layer counts, and the reason if it does not.
+
+`ok`: the content counts. `stale`: the earlier content counts. No content counts if the layer is `missing` (there is no
+folder), `left_out` (a server does not answer) or `broken` (it cannot be read).
+"""
 
 MAX_SHOWN_LINE = 200
-"""Characters of another program's output in a message."""
+"""Maximum number of characters of another program's output in a message."""
 _SECRET = re.compile(
     r"(?i)\b((?:[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*|authorization)[\"']?\s*[:=]\s*)(?:(?:bearer|basic|token|digest)\s+)?"
     r"[^\s,;]+|\b(bearer\s+)\S+|(://)[^/\s@]+@|(?<!\S)(--?[\w-]*(?:key|token|secret|passw(?:or)?d|credential)[\w-]*\s+)\S+"
@@ -31,9 +34,9 @@ class LayerHealth:
     rank: LayerRank
     state: LayerState = "ok"
     reason: str = ""
-    """One sentence without a full stop; "" if all is well."""
+    """One sentence without a full stop; "" if the state is `ok`."""
     since: str = ""
-    """When the state was first seen, ISO 8601 UTC; "" if all is well."""
+    """Time at which the state was first seen, ISO 8601 UTC; "" if the state is `ok`."""
 
     @property
     def was_asked(self) -> bool:
@@ -46,19 +49,19 @@ class LayerHealth:
 
 
 def health_json(layers: Sequence[LayerHealth]) -> list[Json]:
-    """The state of every layer, highest first; [] if all are well."""
+    """The state of every layer, highest level first; [] if all are `ok`."""
     if all(one.state == "ok" for one in layers):
         return []
     return [_shown(one) for one in sorted(layers, key=lambda one: (-one.rank.level, one.rank.order))]
 
 
 def not_asked(layers: Sequence[LayerHealth]) -> list[LayerHealth]:
-    """The layers that could not be asked, highest first."""
+    """The layers whose content does not count, highest first."""
     return sorted((one for one in layers if not one.was_asked), key=lambda one: (-one.rank.level, one.rank.order))
 
 
 def outside_line(text: str) -> str:
-    """A line of another program's output as a message may show it: without folders, secrets and control characters."""
+    """A line of another program's output for a message, without folders, secrets and control characters."""
     line = "".join(char if char.isprintable() else " " for char in text[: 4 * MAX_SHOWN_LINE])
     line = _SECRET.sub(lambda found: f"{found[1] or found[2] or found[3] or found[4]}[hidden]", line)
     line = _LONG_WORD.sub("[hidden]", _FOLDERS.sub("", line))

@@ -1,4 +1,4 @@
-"""The ids that a link can mean, and the links of a body that count."""
+"""The ids that a link can resolve to, and the links of a body that connect concepts."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def is_concept_link(link: Link) -> bool:
 
 
 def candidate_ids(target: str, folder: str) -> list[str]:
-    """The ids that a target can mean, in order: from the layer's root, then from the folder.
+    """The ids that a target can resolve to, in order: from the layer's root, then from the folder.
 
     Args:
-        target: A path as written, without fragment; with a leading `/` only from the root.
+        target: A path as written, without fragment. With a leading `/` it is resolved from the root only.
         folder: Folder of the concept that contains the link; "" for the root.
     """
     path = target.replace("\\", "/").strip()

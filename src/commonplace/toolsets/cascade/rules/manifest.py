@@ -1,4 +1,4 @@
-"""The manifest: layers with their levels and sources. A manifest is a trust boundary."""
+"""The manifest: layers with their levels and sources. Manifests are untrusted input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Source: TypeAlias = Literal["okf-local", "mcp"]
 MANIFEST_KEYS = ("layers",)
 LAYER_KEYS = ("name", "level", "source", "path", "command", "args")
 NEAR = 0.5
-"""Least similarity of a misspelt key to the one that is meant, as `difflib` counts it."""
+"""Minimum similarity, by `difflib`, of a misspelt key to the key that an error suggests."""
 SOURCES: tuple[Source, ...] = get_args(Source)
 
 
@@ -29,7 +29,7 @@ class LayerSpec:
     """A higher level takes precedence."""
     source: Source = "okf-local"
     path: str = ""
-    """Folder, or URL of a remote, of an `okf-local` layer, as written."""
+    """Folder or remote URL of an `okf-local` layer, as written."""
     command: tuple[str, ...] = ()
     """Program and arguments of an `mcp` layer, as written."""
 
@@ -65,7 +65,7 @@ def parse_manifest(text: str, file: str) -> tuple[LayerSpec, ...]:
 
 
 def two_layers(personal: str, shared: str) -> tuple[LayerSpec, ...]:
-    """The layers of a start with two folders."""
+    """The layers if two folders are configured instead of a manifest."""
     return (
         LayerSpec(name="personal", level=3, path=personal),
         LayerSpec(name="shared", level=0, path=shared),
@@ -106,7 +106,7 @@ def _layer(entry: object, number: int, file: str) -> LayerSpec:
 
 
 def _require_known(given: Mapping[str, object], known: tuple[str, ...], whose: str, file: str) -> None:
-    """Refuse a key that is none of those known: it is misspelt, and what it says would be ignored."""
+    """Raise an error for an unknown key: it is probably misspelt, and its value would be ignored."""
     for key in given:
         if key not in known:
             nearest = get_close_matches(key.lower(), known, 1, NEAR)

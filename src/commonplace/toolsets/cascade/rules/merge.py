@@ -19,7 +19,7 @@ from commonplace.toolsets.cascade.rules.values import (
 )
 
 DATE_KEY = "updated"
-"""The frontmatter key in which documents differ without a disagreement."""
+"""The frontmatter key whose values may differ without being a disagreement."""
 
 
 def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedConcept:
@@ -46,7 +46,7 @@ def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedC
 
 
 def by_precedence(contributions: Iterable[Contribution]) -> list[Contribution]:
-    """By level, highest first; then newest first; then in the manifest's order."""
+    """The contributions sorted by level, highest first; then by date, newest first; then in the manifest's order."""
     return sorted(contributions, key=lambda one: precedence(one.layer, one.concept.updated), reverse=True)
 
 
@@ -56,7 +56,7 @@ def precedence(layer: LayerRank, updated: str | None) -> tuple[int, str, int]:
 
 
 def contributor_cutoff(frontmatters: Sequence[Mapping[str, Json]]) -> int:
-    """Number of contributors that count, from the top: up to the first with `override: full` in its frontmatter."""
+    """Number of contributors that count, from the top, up to and including the first with `override: full`."""
     for place, values in enumerate(frontmatters, 1):
         if (scalar_as_text(values.get("override")) or "").lower() == OVERRIDE_FULL:
             return place
@@ -64,7 +64,7 @@ def contributor_cutoff(frontmatters: Sequence[Mapping[str, Json]]) -> int:
 
 
 def merged_values(layers: Iterable[tuple[str, Mapping[str, Json]]]) -> tuple[dict[str, Json], dict[str, str]]:
-    """For each frontmatter key, the value of the first layer that sets it, and that layer's name."""
+    """The value of each frontmatter key in the first layer that sets the key, and the name of that layer."""
     values: dict[str, Json] = {}
     provenance: dict[str, str] = {}
     for layer, own in layers:
@@ -103,11 +103,11 @@ def _value_conflicts(counting: Sequence[Contribution]) -> dict[str, tuple[ValueD
 
 
 def _differ(one: Json, other: Json) -> bool:
-    """Whether two values differ, types included (Python's `1 == True`), trailing blanks of lines not."""
+    """Whether two values differ. Types count (in Python `1 == True`); blanks at the ends of lines do not."""
     first, second = (without_trailing_blanks(value) if isinstance(value, str) else value for value in (one, other))
     return repr(first) != repr(second)
 
 
 def without_trailing_blanks(text: str) -> str:
-    """A text whose lines end alike and without blanks, in which a difference would not be one of meaning."""
+    """The text with uniform line ends and without trailing blanks, so that only differences in meaning remain."""
     return "\n".join(line.rstrip() for line in text.splitlines()).strip()

@@ -24,7 +24,7 @@ _DATED = re.compile(r"##[ \t]+(.*)")
 
 
 def nonconformities(address: Address, raw: bytes) -> list[Finding]:
-    """The violations of a file of a bundle; none for a file outside the scope of OKF."""
+    """The violations of OKF in one file of a bundle; [] for a file outside the scope of OKF."""
     if address.name == "index.md":
         return list(_index(address, raw))
     if address.name == "log.md":

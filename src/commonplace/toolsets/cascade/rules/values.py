@@ -40,7 +40,7 @@ class ConceptSection:
     """The section's attribute, else the document's `updated`, else the date of the last commit of its lines."""
     override: str | None = None
     dated_by: DatedBy | None = None
-    """`git` if `updated` is the date of a commit; None if the document states it, or there is no date."""
+    """`git` if `updated` is the date of a commit; None if the document states the date, or there is none."""
 
     @property
     def content(self) -> str:
@@ -49,7 +49,7 @@ class ConceptSection:
 
     @property
     def stated(self) -> str:
-        """The section's content; "" for a tombstone."""
+        """The content of the section; "" for a tombstone."""
         return "" if self.override == OVERRIDE_NONE else self.content
 
 
@@ -142,15 +142,15 @@ class ResolvedConcept:
 
     id: str
     contributors: tuple[Contributor, ...]
-    """Every layer that contains the concept, highest first, including those that are cut off."""
+    """Every layer that contains the concept, highest first, including excluded ones."""
     frontmatter: Mapping[str, Json]
     excluded: frozenset[str]
-    """Contributors that `override: full` of a higher one cuts off."""
+    """Contributors that `override: full` in a higher layer excludes."""
     provenance: Mapping[str, str]
     """Source layer of each key."""
     sections: tuple[EffectiveSection, ...]
     value_conflicts: Mapping[str, tuple[ValueDissent, ...]]
-    """For each key on which layers differ, the value in each layer, highest first."""
+    """The value in each layer, highest first, for each key on which layers differ."""
 
     @property
     def title(self) -> str | None:
@@ -164,7 +164,7 @@ class ResolvedConcept:
 
 
 def scalar_as_text(value: Json) -> str | None:
-    """A scalar as text; None for null, blank texts, lists and mappings."""
+    """A scalar as text; None for null, blank text, lists and mappings."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value).strip() or None if isinstance(value, (str, int, float)) else None

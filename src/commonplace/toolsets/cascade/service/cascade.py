@@ -25,7 +25,7 @@ MAX_COMPARED_CONCEPTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ManifestFault:
-    """Why a changed manifest was not taken."""
+    """The reason why a changed manifest is not in effect."""
 
     reason: str
     """One sentence without a full stop."""
@@ -34,11 +34,11 @@ class ManifestFault:
 
 
 class Cascade:
-    """The layers that are served.
+    """The served layers.
 
     Args:
-        layers: In the manifest's order.
-        fault: Why the layers are not those that the manifest names now; None if they are.
+        layers: The layers in the manifest's order.
+        fault: Why the current manifest is not in effect; None if it is.
         page_side: The side of `[[a|b]]` that is the concept.
     """
 
@@ -65,10 +65,10 @@ class Cascade:
         ]
 
     def identify(self, text: str) -> str:
-        """The id of an argument: as `concept_id`, unless only the id with the suffix that was written is there.
+        """The id for an argument: as from `concept_id`, or with the written suffix if only that id exists.
 
         Raises:
-            InvalidInputError: kind "concept": the argument is no id.
+            InvalidInputError: kind "concept": the argument is not an id.
         """
         identifier = concept_id(text)
         literal = literal_id(text, identifier)
@@ -77,14 +77,14 @@ class Cascade:
         return identifier
 
     def resolve(self, identifier: str, *, dated: bool = True) -> ResolvedConcept:
-        """Returns the effective concept.
+        """Return the effective concept.
 
         Args:
-            identifier: Its id.
-            dated: Whether sections that state no date have that of their last commit.
+            identifier: Id of the concept.
+            dated: Whether sections without a stated date get the date of their last commit.
 
         Raises:
-            NotFoundError: kind "concept": no layer contains it; context has `nearest`.
+            NotFoundError: kind "concept": no layer contains the concept; context has `nearest`.
         """
         held = ((layer, layer.concept(identifier)) for layer in self.layers)
         contributions = [
@@ -97,7 +97,7 @@ class Cascade:
         return resolve(identifier, contributions)
 
     def suppressed_keys(self, identifier: str, name: str) -> frozenset[str]:
-        """Keys of a layer's sections that a tombstone, or `override: full`, takes out of the effective concept."""
+        """Keys of a layer's sections that a tombstone or `override: full` removes from the effective concept."""
         resolved = self.resolve(identifier, dated=False)
         concept = self.layer(name).concept(identifier)
         keys = frozenset(section.key for section in concept.sections) if concept else frozenset[str]()
@@ -106,7 +106,10 @@ class Cascade:
         return keys & {one.section.key for one in resolved.sections if one.suppressed}
 
     def effective(self, row: ConceptRow) -> Iterator[ConceptSection]:
-        """The effective sections of a concept, without dissents; each layer is read when the iteration reaches it."""
+        """The effective sections of a concept, without dissents.
+
+        Each layer is read lazily, when the iteration reaches it.
+        """
         taken: set[str] = set()
         for name in row.effective_layers:
             concept = self.layer(name).concept(row.id)
@@ -116,10 +119,10 @@ class Cascade:
                     yield section
 
     def raw(self, identifier: str, name: str) -> Concept:
-        """Returns one layer's version of the concept.
+        """Return one layer's version of the concept.
 
         Raises:
-            NotFoundError: kind "layer": no such layer; kind "concept": the layer does not contain the concept.
+            NotFoundError: kind "layer": there is no such layer; kind "concept": the layer does not contain the concept.
         """
         layer = self.layer(name)
         concept = layer.concept(identifier)
@@ -142,10 +145,10 @@ class Cascade:
         )
 
     def layer(self, name: str) -> Layer:
-        """Returns the layer with a name.
+        """Return the layer with this name.
 
         Raises:
-            NotFoundError: kind "layer".
+            NotFoundError: kind "layer": there is no such layer.
         """
         for layer in self.layers:
             if layer.rank.name == name:
@@ -158,7 +161,7 @@ class Cascade:
         )
 
     def overview(self) -> ConceptOverview:
-        """The current overview; changes of a layer update only the concepts concerned."""
+        """The current overview. After a change in a layer, only the changed concepts are resolved again."""
         seen = tuple(layer.summaries() for layer in self.layers)
         with self._lock:
             self._overview = self._overview.updated([layer.rank for layer in self.layers], seen)

@@ -23,7 +23,7 @@ class OutgoingLink:
     raw: str
     """The whole link as written."""
     target: str
-    """As written, without label."""
+    """The link's target as written, without label."""
     id: str | None
     """The target concept."""
     layers: tuple[str, ...]
@@ -52,7 +52,7 @@ def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
 
 
 def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
-    """Links of other concepts to this one, one for each concept and layer, by concept."""
+    """Links of other concepts to this one, at most one per concept and layer, sorted by concept."""
     overview = cascade.overview()
     row = overview.rows.get(identifier)
     names = [identifier, *(row.aliases if row else ()), *([row.title] if row and row.title else [])]
@@ -83,7 +83,9 @@ def with_labels(cascade: Cascade, identifier: str, sections: Iterable[ConceptSec
 def followed(
     overview: ConceptOverview, link: Link, source: str, side: PageSide
 ) -> tuple[Link, str | None, tuple[str, ...]]:
-    """A link by the side that is the concept, the concept, and the layers that contain it: all, or the one named.
+    """The side of a link that is the concept, the concept's id, and the layers that contain the concept.
+
+    If the link names a layer, only that layer is returned.
 
     Args:
         overview: Every concept.
@@ -113,7 +115,7 @@ def _target(overview: ConceptOverview, link: Link, source: str) -> tuple[str | N
 def _split_layer(overview: ConceptOverview, target: str) -> tuple[str, str]:
     """The layer that a target names before a colon, and the rest; ("", target) if it names none.
 
-    The name counts without regard to case if no other layer has it, because people write `Team:` for `team`.
+    People write `Team:` for `team`: the name matches case-insensitively if exactly one layer matches.
     """
     prefix, colon, path = target.partition(":")
     name = prefix.strip()

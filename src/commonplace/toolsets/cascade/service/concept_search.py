@@ -26,7 +26,7 @@ class ConceptHit:
     score: float
     snippet: str
     suppressed: bool = False
-    """Whether the snippet is text that the effective concept leaves out; only in a search of one layer."""
+    """Whether the snippet is text that the effective concept omits; only in a search of one layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,18 @@ class _BestLayer:
 def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -> list[ConceptHit]:
     """The best matching concepts, by score, then id.
 
-    Suppressed text is found, but not shown: its concept has a snippet of the effective text. In a search of one layer
-    it is shown and marked.
+    Suppressed text matches, but is not shown: the hit has a snippet of the effective text. A search of one layer shows
+    suppressed text and marks it.
 
     Args:
         cascade: The cascade to search.
-        query: As typed.
+        query: The search as typed.
         limit: Maximum number of results.
-        layer: Name of the only layer to search; None for all of them.
+        layer: Name of the only layer to search; None for all layers.
 
     Raises:
         InvalidInputError: kind "query": the query is blank.
-        NotFoundError: kind "layer": no such layer.
+        NotFoundError: kind "layer": there is no such layer.
     """
     if not query.strip():
         raise InvalidInputError(
@@ -101,7 +101,7 @@ def _best(
 
 
 def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
-    """Concepts whose id, title or alias equals the query; many others may contain its words and outrank them."""
+    """Concepts whose id, title or alias equals the query. Other concepts that contain its words could outrank them."""
     name = query.strip()
     if name in overview.rows:
         yield name
@@ -109,9 +109,10 @@ def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
 
 
 def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:
-    """With a snippet of the effective text if it matches, else of what the best layer says otherwise.
+    """The hit for a concept; None for a deleted concept.
 
-    None for a deleted concept.
+    The snippet is the matching part of the effective text. Otherwise it is the beginning of the text if the query
+    matches a name, or else dissenting text of the best layer.
     """
     effective = list(with_labels(cascade, row.id, cascade.effective(row)))
     best = best_snippet(effective, asked)
@@ -129,14 +130,17 @@ def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQue
 def _dissenting(
     cascade: Cascade, row: ConceptRow, layer: str, effective: Sequence[ConceptSection]
 ) -> list[ConceptSection]:
-    """A layer's sections that lose without being suppressed."""
+    """Sections of a layer that a higher layer overrides without suppressing them."""
     own = cascade.layer(layer).concept(row.id) if layer in row.effective_layers else None
     suppressed = {one.key for one in effective if one.override == OVERRIDE_NONE}
     return [one for one in own.sections if one.key not in suppressed] if own else []
 
 
 def _hit_in(cascade: Cascade, row: ConceptRow, layer: str, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:
-    """With a snippet of one layer's own text, marked if the effective concept leaves that text out."""
+    """The hit in one layer, with a snippet of the layer's text.
+
+    It is marked if the effective concept omits that text.
+    """
     concept = cascade.layer(layer).concept(row.id)
     if concept is None:
         return None

@@ -22,11 +22,11 @@ class Disagreement:
     winner: ValueDissent
     """The effective value and its layer; a section's value is its content."""
     dissents: tuple[ValueDissent, ...]
-    """The other values, from the top layer."""
+    """The other values, highest layer first."""
 
     @property
     def newest(self) -> str:
-        """The date of the newest dissent, "" if none has a date."""
+        """The date of the newest dissent; "" if none has a date."""
         return max((one.updated or "" for one in self.dissents), key=date_sort_key)
 
 
@@ -44,7 +44,7 @@ def conflicts(cascade: Cascade) -> list[Disagreement]:
 
 def _of_concept(cascade: Cascade, identifier: str) -> Iterator[Disagreement]:
     resolved = cascade.resolve(identifier, dated=False)
-    if any(one.conflicts for one in resolved.sections):  # dates of commits are not read for all the others
+    if any(one.conflicts for one in resolved.sections):  # only these need the dates of commits, which are slow to read
         resolved = cascade.resolve(identifier)
     for one in resolved.sections:
         if one.conflicts:

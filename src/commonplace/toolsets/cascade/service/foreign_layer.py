@@ -32,7 +32,7 @@ DEADLINE_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class _CachedNode:
-    """A node in the cache, None for a node that does not exist."""
+    """A node in the cache. `concept` is None if the node does not exist."""
 
     concept: Concept | None
     until: float
@@ -40,7 +40,7 @@ class _CachedNode:
 
 @dataclass(frozen=True, slots=True)
 class _GraphSnapshot:
-    """All nodes of the graph at one time."""
+    """All nodes of the graph at one time, valid until `until`."""
 
     concepts: Mapping[str, Concept]
     summaries: ConceptSummaries
@@ -49,10 +49,10 @@ class _GraphSnapshot:
 
 
 class ForeignLayer:
-    """A layer behind the port of a foreign graph.
+    """A layer backed by a foreign graph.
 
     Args:
-        rank: Its name and level.
+        rank: Name and level of the layer.
         graph: The graph.
         clock: A monotonic clock in seconds.
     """
@@ -71,11 +71,11 @@ class ForeignLayer:
 
     @property
     def rank(self) -> LayerRank:
-        """Its name and level."""
+        """Name and level of the layer."""
         return self._rank
 
     def concept(self, identifier: str) -> Concept | None:
-        """The node with an id; None also if the graph does not answer."""
+        """The node with an id; None if there is no such node or the graph does not answer."""
         with self._lock:
             kept = self._nodes.get(identifier)
             if kept is not None and kept.until > self._clock():
@@ -87,14 +87,14 @@ class ForeignLayer:
         return self._all().summaries
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
-        """Ranked locally, because a graph has no search."""
+        """The best matching nodes, ranked locally, because a graph has no search."""
         snapshot = self._all()
         return [
             LayerMatch(identifier, score) for identifier, score in snapshot.words.search(ConceptQuery.of(text), limit)
         ]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
-        """The links of all nodes, unfiltered: the texts are few, and the caller checks the targets."""
+        """The links of all nodes, unfiltered: there are few texts, and the caller checks the targets."""
         del keys
         for identifier, concept in sorted(self._all().concepts.items()):
             for raw, link in body_links("\n\n".join(section.text for section in concept.sections)):
@@ -105,7 +105,7 @@ class ForeignLayer:
         return concept
 
     def health(self) -> LayerHealth:
-        """From the last attempt to query the graph."""
+        """The state as of the last attempt to query the graph."""
         with self._lock:
             return self._states.now(*self._state())
 
@@ -141,7 +141,7 @@ class ForeignLayer:
         return _snapshot(concepts, self._clock() + CACHE_SECONDS)
 
     def _cached(self) -> _GraphSnapshot:
-        """The nodes still in the cache, while the graph does not answer."""
+        """The unexpired nodes of the cache, used while the graph does not answer."""
         now = self._clock()
         kept = {id_: one.concept for id_, one in self._nodes.items() if one.concept and one.until > now}
         return _snapshot(kept, min([self._left_out_until, *(self._nodes[id_].until for id_ in kept)]))
@@ -157,7 +157,7 @@ class ForeignLayer:
         return concept
 
     def _attempt(self, ask: Callable[[], T], otherwise: T) -> T:
-        """Query the graph unless it failed recently; a failure is logged once and disables the layer for a while."""
+        """Query the graph unless it failed within `BACK_OFF_SECONDS`. A failure is logged once."""
         if self._closed or self._clock() < self._left_out_until:
             return otherwise
         try:
@@ -177,7 +177,7 @@ def _snapshot(concepts: Mapping[str, Concept], until: float) -> _GraphSnapshot:
 
 
 def _is_id(identifier: str) -> bool:
-    """Whether the node's id is a valid concept id here."""
+    """Whether the id of a node is a valid concept id."""
     try:
         return concept_id(identifier) == identifier
     except InvalidInputError:

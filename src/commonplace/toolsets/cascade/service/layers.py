@@ -30,7 +30,7 @@ from commonplace.toolsets.cascade.service.section_dates import SectionDates
 log = logging.getLogger(__name__)
 
 ConceptSummaries = Mapping[str, Mapping[str, Json]]
-"""Frontmatter by concept id; the same object while nothing changes."""
+"""Frontmatter by concept id. The object is the same until something changes."""
 
 _NOTHING: ConceptSummaries = {}
 
@@ -38,11 +38,11 @@ MAX_CACHED_CONCEPTS = 1000
 MAX_CACHED_CONCEPT_BYTES = 32_000
 """Maximum number of cached concepts of a layer, and maximum bytes of a cached concept's file."""
 SETTLED_NS = 100_000_000
-"""Nanoseconds after a file's last change within which another change may not alter its timestamps."""
+"""Nanoseconds after a change of a file during which another change may leave its timestamps unchanged."""
 MAX_CHANGED = 200
-"""Maximum number of changed documents that are looked up one by one; with more, all are listed."""
+"""Maximum number of changed documents that are looked up individually; with more, all documents are listed."""
 CACHE_SLACK = 200
-"""Maximum number of documents without concepts by which a search's limit is raised."""
+"""Maximum increase of a search's limit to compensate for documents that are not concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class StoredLink:
     """A link in a layer's stored text."""
 
     source: str
-    """The concept that contains the link."""
+    """Id of the concept that contains the link."""
     link: Link
     written: Callable[[], str]
     """Returns the whole link as written."""
@@ -84,11 +84,11 @@ class Layer(Protocol):
 
     @property
     def rank(self) -> LayerRank:
-        """Its name and level."""
+        """Name and level of the layer."""
         ...
 
     def concept(self, identifier: str) -> Concept | None:
-        """Returns the layer's version of a concept; None if it has none."""
+        """Return the layer's version of a concept; None if the layer does not contain the concept."""
         ...
 
     def summaries(self) -> ConceptSummaries:
@@ -102,24 +102,24 @@ class Layer(Protocol):
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
         """Links whose target ends in one of these names (as returned by `domain.links.link_key`), by source.
 
-        Of `[[a|b]]` either side counts: which of them is the concept depends on all layers.
+        Both sides of `[[a|b]]` match, because only all layers together decide which side is the concept.
         """
         ...
 
     def dated(self, concept: Concept) -> Concept:
-        """The concept as this layer holds it, whose sections without a date have that of their last commit."""
+        """The layer's concept, with the date of the last commit for each section that states none."""
         ...
 
     def health(self) -> LayerHealth:
-        """Whether what the layer holds counted in the answers until now. Asks no other server."""
+        """Whether the layer's content counted in the answers so far. Makes no request to a server."""
         ...
 
 
 class FolderLayer:
-    """A layer backed by a collection: found through its index, read from its files.
+    """A layer backed by a collection. Concepts are found through the index and read from the files.
 
     Args:
-        rank: Its name and level.
+        rank: Name and level of the layer.
         folder: The folder; None for a layer that follows a remote.
         opened: Returns the collection; None while the folder does not exist.
     """
@@ -137,7 +137,7 @@ class FolderLayer:
 
     @property
     def rank(self) -> LayerRank:
-        """Its name and level."""
+        """Name and level of the layer."""
         return self._rank
 
     @property
@@ -146,7 +146,7 @@ class FolderLayer:
         return self._opened()
 
     def concept(self, identifier: str) -> Concept | None:
-        """Read from the current file; an unreadable concept is empty and has a finding."""
+        """The concept in the current file. A file that cannot be read gives an empty concept with a finding."""
         collection = self._opened()
         if collection is None or id_at(concept_address(identifier)) is None:
             return None
@@ -172,7 +172,7 @@ class FolderLayer:
                 del self._kept[next(iter(self._kept))]
 
     def summaries(self) -> ConceptSummaries:
-        """Read from the catalogue; changed documents are read again."""
+        """The frontmatter of every concept, from the catalogue. Only changed documents are read again."""
         collection = self._opened()
         if collection is None:
             return _NOTHING
@@ -184,7 +184,7 @@ class FolderLayer:
             return self._catalogued.summaries
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
-        """Found through the full-text index."""
+        """The best matching concepts by the full text, best first."""
         collection = self._opened()
         if collection is None or not self.summaries():
             return ()
@@ -193,7 +193,7 @@ class FolderLayer:
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None][:limit]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
-        """Found through the catalogue."""
+        """Links with one of these names, from the catalogue."""
         collection = self._opened()
         if collection is None:
             return
@@ -203,12 +203,12 @@ class FolderLayer:
                 yield StoredLink(source, found.link, _LinkBytes(collection, source, found.link))
 
     def dated(self, concept: Concept) -> Concept:
-        """Dated by the collection's history; unchanged without one."""
+        """The concept with dates from the collection's history; unchanged without a history."""
         collection = self._opened()
         return concept if collection is None else self._dates.completed(collection, concept)
 
     def health(self) -> LayerHealth:
-        """From a look at the folder, or from the last read of the remote."""
+        """The current state of the folder, or the state of the remote as of its last fetch."""
         return self._states.now(*(self._remote_state() if self._folder is None else self._folder_state(self._folder)))
 
     def _remote_state(self) -> tuple[LayerState, str]:
@@ -217,7 +217,7 @@ class FolderLayer:
             return "missing", "the clone of its remote is gone"
         status = collection.replica.status()
         reason = status.problem.removesuffix(".")
-        # A clone of an earlier run is indexed, and counts, a moment before its commit is known.
+        # The clone of an earlier run is indexed, and counts, shortly before its commit is known.
         if not status.ready and not collection.index.revisions():
             return "missing", reason or "its remote has not been read yet"
         if reason:
@@ -243,7 +243,7 @@ class FolderLayer:
 
 
 def _catalogued(collection: Collection, generation: int, before: _CatalogueState) -> _CatalogueState:
-    """The catalogue's current state; a document that changes meanwhile is checked again the next time."""
+    """The current state of the catalogue. The next call checks documents that change during this one."""
     revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
     known = before.revisions
     differing = [path for path, revision in revisions.items() if known.get(path) != revision]
@@ -264,10 +264,10 @@ def _catalogued(collection: Collection, generation: int, before: _CatalogueState
 
 
 class StateLog:
-    """When a layer came into the state that it is in.
+    """Records when a layer entered its current state.
 
     Args:
-        rank: The layer.
+        rank: Name and level of the layer.
     """
 
     def __init__(self, rank: LayerRank) -> None:
@@ -275,7 +275,7 @@ class StateLog:
         self._last = LayerHealth(rank)
 
     def now(self, state: LayerState, reason: str) -> LayerHealth:
-        """The present state, with the time at which it was first seen."""
+        """The current state, with the time at which it was first seen."""
         with self._lock:
             if (state, reason) != (self._last.state, self._last.reason):
                 since = "" if state == "ok" else iso_timestamp(time.time())
@@ -284,7 +284,7 @@ class StateLog:
 
 
 def is_settled(stat: FileStat) -> bool:
-    """Whether a further change would alter the file's timestamps."""
+    """Whether another change is certain to alter the file's timestamps."""
     return time.time_ns() - max(stat.mtime_ns, stat.ctime_ns) > SETTLED_NS
 
 
@@ -302,5 +302,5 @@ class _LinkBytes:
         except (NotFoundError, StorageError):
             raw = b""
         piece = raw[self.link.span.start : self.link.span.end].decode("utf-8", "replace")
-        # The file may have changed since it was indexed; the target is then all that is known.
+        # The file may have changed since it was indexed; then only the target is known.
         return piece if self.link.raw in piece else self.link.raw

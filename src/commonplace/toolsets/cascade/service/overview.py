@@ -1,4 +1,4 @@
-"""An overview of every concept of all layers; an update costs as much as the changed concepts."""
+"""An overview of every concept of all layers. The cost of an update depends on the number of changed concepts only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ConceptRow:
     type: str | None
     title: str | None
     layers: tuple[str, ...]
-    """The layers that contain it, from the top."""
+    """The layers that contain the concept, highest first."""
     effective_layers: tuple[str, ...]
     """Layers that no `override: full` excludes."""
     aliases: tuple[str, ...] = ()
@@ -32,18 +32,18 @@ class ConceptOverview:
     """Every concept, resolved over all layers."""
 
     rows: Mapping[str, ConceptRow]
-    """By id, in order."""
+    """The concepts by id, sorted."""
     by_layer: Mapping[str, ConceptSummaries]
-    """Each layer's concepts, by the layer's name."""
+    """The concepts of each layer by the layer's name."""
     named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """Ids by title and alias, folded."""
+    """Ids by folded title and alias."""
     names: dict[tuple[str, str], ConceptTerms] = field(
         default_factory=dict[tuple[str, str], ConceptTerms], compare=False
     )
-    """Terms by layer and id, of the concepts that searches have compared so far."""
+    """Cached terms by layer and id, for the concepts that a search has compared."""
 
     def updated(self, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptOverview:
-        """Returns this overview if nothing has changed, else one with the changed concepts resolved again.
+        """Return this overview if nothing has changed; otherwise a new one with changed concepts resolved again.
 
         Args:
             ranks: The rank of each layer.
@@ -68,7 +68,7 @@ class ConceptOverview:
         return ConceptOverview(ordered, by_layer, named, names)
 
     def names_in(self, layer: str, identifier: str) -> ConceptTerms:
-        """The terms by which a layer names a concept."""
+        """The terms of a concept's names in one layer."""
         key = layer, identifier
         found = self.names.get(key)
         if found is None:
@@ -78,7 +78,7 @@ class ConceptOverview:
         return found
 
     def named_so(self, name: str) -> frozenset[str]:
-        """The concepts with a title or alias."""
+        """The ids of the concepts with this title or alias."""
         return self.named.get(fold(name.strip()), frozenset())
 
 

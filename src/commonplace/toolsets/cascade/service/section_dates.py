@@ -1,4 +1,4 @@
-"""The dates of sections that state none: of the commit that last changed their lines."""
+"""Dates of sections that state none: the date of the commit that last changed their lines."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection
 log = logging.getLogger(__name__)
 
 MAX_COMMITS = 1000
-"""Commits of one document that are read; sections that are older have no date."""
+"""Maximum number of commits read for one document; sections with older lines have no date."""
 MAX_SECONDS = 2.0
-"""Seconds in which the commits of one document are read; sections that are not found by then have no date."""
+"""Timeout in seconds for reading the commits of one document; sections not found by then have no date."""
 MAX_CACHED = 2000
-"""Documents of one layer whose dates are cached."""
+"""Maximum number of documents of one layer whose dates are cached."""
 
 _Lines = tuple[str, str]
-"""A section's heading and text, as compared between commits."""
+"""Heading and text of a section, which are compared between commits."""
 _Dates = Mapping[_Lines, str]
 
 
@@ -73,7 +73,7 @@ class SectionDates:
 
 
 def _last_changes(history: History, address: Address, undated: tuple[_Lines, ...]) -> _Dates:
-    """The time of the oldest commit since which the document has held the same lines without a break."""
+    """The time of the oldest commit since which the document has contained the same lines without interruption."""
     deadline = time.monotonic() + MAX_SECONDS
     found: dict[_Lines, str] = {}
     left = set(undated)

@@ -1,4 +1,4 @@
-"""The pages of layers: each concept as all layers together have it, and everything on which they differ."""
+"""The web pages of layers: each effective concept, and all differences between layers."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ CASCADE_PAGES = ToolsetPages(
     withheld=withheld,
     agent_url=agent_url,
 )
-"""The pages that a server of layers adds to those of each layer."""
+"""The pages that a server of layers adds to the pages of each layer."""

@@ -1,4 +1,4 @@
-"""A concept as all layers together have it, with where each section comes from, or as one layer has it."""
+"""Pages of one concept: the effective concept with the source of each section, or one layer's version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from commonplace.toolsets.cascade.web.links import CONCEPTS, cascade_of, concept
 from commonplace.toolsets.cascade.web.lists import concept_list
 
 MAX_INCOMING = 50
-"""Links from other concepts that are shown."""
+"""Maximum number of shown links from other concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,32 +32,32 @@ class ShownDissent:
     url: str
     updated: str
     html: str
-    """Sanitized; of a value, its text."""
+    """Sanitized HTML; for a value, its text."""
     differences: Sequence[DiffRow] = ()
-    """From the effective version to this one."""
+    """The differences from the effective version to this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownSection:
-    """A section with where it comes from."""
+    """A section with its source."""
 
     anchor: str
     html: str
-    """Sanitized, with its heading."""
+    """Sanitized HTML including the heading."""
     heading: str
     layer: str
     url: str
-    """The concept as that layer has it."""
+    """URL of the concept in that layer."""
     updated: str
     suppressed: bool = False
     fresher: bool = False
-    """Whether a dissent is newer."""
+    """Whether a dissent has a later date."""
     dissents: tuple[ShownDissent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShownValue:
-    """A key of the front matter with where its value comes from."""
+    """A frontmatter key with the source of its value."""
 
     key: str
     value: str
@@ -66,7 +66,7 @@ class ShownValue:
 
 
 def concepts(request: PageRequest) -> PageResponse:
-    """A concept; the list of all without a path."""
+    """The page of a concept; the list of all concepts if the path is empty."""
     if not request.path:
         return concept_list(request)
     identifier = concept_id(request.path)
@@ -136,7 +136,10 @@ def _sections(request: PageRequest, resolved: ResolvedConcept) -> tuple[list[Sho
 
 
 def _text(request: PageRequest, identifier: str, layer: str, *, alone: bool = False) -> TextRenderer:
-    """Renders parts of the text that a concept has in a layer; footnotes of suppressed parts for that layer alone."""
+    """The renderer for parts of a concept's text in one layer.
+
+    Footnotes of suppressed sections are rendered only if the layer is shown alone.
+    """
     links, rebase = links_of(request, identifier, layer)
     cascade = cascade_of(request)
     concept = cascade.layer(layer).concept(identifier)
@@ -146,7 +149,7 @@ def _text(request: PageRequest, identifier: str, layer: str, *, alone: bool = Fa
 
 
 def _markdown(section: ConceptSection, title: str | None, *, with_text: bool = True) -> str:
-    """A section as it is written, its heading without key and attributes; the page's title is not repeated."""
+    """A section's Markdown, its heading without key and attributes. A heading equal to the page's title is omitted."""
     level, heading = shown_heading(section.heading) if section.heading is not None else (0, "")
     shown = f"{'#' * level} {heading}" if level > 1 or (level and heading != title) else ""
     return "\n\n".join(filter(None, [shown, section.text if with_text else ""]))
@@ -172,7 +175,7 @@ def _values(resolved: ResolvedConcept) -> list[ShownValue]:
 
 
 def value_text(value: Json) -> str:
-    """A value of the front matter as people read it."""
+    """A frontmatter value in readable form."""
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and all(isinstance(one, str) for one in value):

@@ -1,4 +1,4 @@
-"""URLs of concepts, and how the links in a concept's text are shown."""
+"""URLs of concepts, and rendering of the links in a concept's text."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CONCEPTS = "/concepts/"
 
 
 def cascade_of(request: PageRequest) -> Cascade:
-    """The layers.
+    """The served layers.
 
     Raises:
-        ConfigError: there are none.
+        ConfigError: no layers are served.
     """
     cascade = request.services.of(CASCADE_KEY)
     if cascade is None:
@@ -42,7 +42,7 @@ def cascade_of(request: PageRequest) -> Cascade:
 
 
 def concept_url(identifier: str, section: str = "", layer: str = "") -> str:
-    """The URL of a concept, of a section by its key, or of the concept as one layer has it."""
+    """The URL of a concept, of one of its sections, or of its version in one layer."""
     fragment = f"#{quote(section_anchor(section))}" if section else ""
     return with_query(CONCEPTS + quote(identifier, safe="/"), layer=layer) + fragment
 
@@ -54,15 +54,18 @@ def section_anchor(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ConceptLinks:
-    """Links of a concept's text: between concepts by the layers, files by the collection of the text's layer."""
+    """Links in a concept's text.
+
+    The layers resolve links to concepts, the collection of the text's layer links to files.
+    """
 
     cascade: Cascade
     identifier: str
     files: LinkSource | None
-    """How links to files are shown; None if the layer has none."""
+    """Renders links to files; None if the layer has no files."""
 
     def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
-        """Every link between concepts; links to files if the layer is a folder that is served."""
+        """The HTML of every link to a concept, and of links to files if the layer is a served folder."""
         others = {key: link for key, link in links.items() if not is_concept_link(link)}
         shown = dict(self.files.shown(others)) if self.files and others else {}
         overview = self.cascade.overview()
@@ -80,7 +83,7 @@ class ConceptLinks:
 
 
 def links_of(request: PageRequest, identifier: str, layer: str) -> tuple[LinkSource, Rebase]:
-    """How links and relative URLs are shown in the text that a concept has in a layer."""
+    """The source of link HTML, and the rebasing of relative URLs, for a concept's text in one layer."""
     cascade = cascade_of(request)
     found = cascade.layer(layer)
     collection = found.collection if isinstance(found, FolderLayer) else None

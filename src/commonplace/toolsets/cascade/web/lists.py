@@ -1,4 +1,4 @@
-"""Lists over all layers: concepts, everything on which layers differ, and what the home page says of layers."""
+"""Lists over all layers: concepts, disagreements, and the card of layers on the home page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from commonplace.toolsets.cascade.web.links import cascade_of, concept_url
 T = TypeVar("T")
 PAGE_SIZE = 100
 CONFLICTS_SIZE = 30
-"""Conflicts of one page."""
+"""Number of conflicts on one page."""
 MAX_FOUND = 50
-"""Concepts that a search shows."""
+"""Maximum number of concepts that a search shows."""
 
 
 def concept_list(request: PageRequest) -> PageResponse:
-    """Every concept, those of a `layer` or `type`, or those that answer a query `q`."""
+    """Every concept, the concepts of a `layer` or `type`, or those that match the query `q`."""
     cascade = cascade_of(request)
     overview = cascade.overview()
     query, layer, kind = (request.query.get(name, "").strip()[:500] for name in ("q", "layer", "type"))
@@ -58,17 +58,17 @@ def concept_list(request: PageRequest) -> PageResponse:
 
 @dataclass(frozen=True, slots=True)
 class ShownConflict:
-    """A disagreement, with what differs from the effective value in each dissent."""
+    """A disagreement, with the differences between each dissent and the effective value."""
 
     found: Disagreement
     url: str
     title: str
     dissents: tuple[tuple[str, str, list[DiffRow]], ...]
-    """Layer, date and differences."""
+    """Layer, date and differences of each dissent."""
 
 
 def conflicts(request: PageRequest) -> PageResponse:
-    """Everything on which layers differ, newest dissent first."""
+    """Every disagreement between layers, newest dissent first."""
     cascade = cascade_of(request)
     every = _CONFLICTS.of(cascade)
     layer = request.query.get("layer", "")
@@ -98,7 +98,7 @@ def _shown(one: Disagreement, row: ConceptRow | None) -> ShownConflict:
 
 
 def card(request: PageRequest) -> HomeCard | None:
-    """The layers on the home page."""
+    """The card of the layers on the home page."""
     cascade = request.services.of(CASCADE_KEY)
     if cascade is None:
         return None
@@ -121,7 +121,7 @@ def _page_of(request: PageRequest, every: Sequence[T], size: int) -> tuple[Seque
 
 
 class _Conflicts:
-    """The conflicts of the layers, found once for each state of them."""
+    """The conflicts of the layers, cached until the layers change."""
 
     def __init__(self) -> None:
         self._lock = Lock()

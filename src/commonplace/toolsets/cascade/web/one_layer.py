@@ -1,4 +1,4 @@
-"""Pages of one layer's document: the concept's part above the text, and the suppressed text that they omit."""
+"""Additions to the pages of one layer's document: a card about the concept, and the omission of suppressed text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from commonplace.toolsets.cascade.service.layers import FolderLayer
 from commonplace.toolsets.cascade.web.links import concept_url
 
 MAX_NAMED = 10
-"""Suppressed sections that a note names."""
+"""Maximum number of suppressed sections that a note names."""
 
 
 def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
-    """The way to the concept as all layers have it, and which sections of this one a higher layer suppresses."""
+    """Links to the effective concept, and the sections of this document that a higher layer suppresses."""
     cascade = request.services.of(CASCADE_KEY)
     identifier = id_at(found.record.address)
     layer = _layer_of(cascade, found.collection) if cascade else None
@@ -43,9 +43,9 @@ def _suppression(cascade: Cascade, identifier: str, layer: str) -> Sequence[Card
 
 
 def withheld(request: PageRequest, collection: Collection, document: Document) -> Sequence[tuple[int, int]]:
-    """The bytes of a layer's document that the effective concept leaves out; of one that is cut off, all of them.
+    """The byte ranges of a layer's document that the effective concept omits; all bytes if the document is excluded.
 
-    Of a past state all of them, too: what was suppressed then is not known.
+    All bytes of a past state are withheld, too, because it is unknown which sections were suppressed then.
     """
     cascade = request.services.of(CASCADE_KEY)
     identifier = id_at(document.address)
@@ -64,7 +64,7 @@ def withheld(request: PageRequest, collection: Collection, document: Document) -
 
 
 def agent_url(request: PageRequest, found: FoundDocument) -> str:
-    """The page of the concept, which shows what an agent is given; "" for a document that is no concept."""
+    """The URL of the concept's page, which shows what an agent receives; "" if the document is not a concept."""
     cascade = request.services.of(CASCADE_KEY)
     identifier = id_at(found.record.address)
     known = cascade is not None and identifier is not None and _layer_of(cascade, found.collection) is not None
@@ -74,11 +74,11 @@ def agent_url(request: PageRequest, found: FoundDocument) -> str:
 def _suppressed(cascade: Cascade, identifier: str, layer: str) -> frozenset[str]:
     try:
         return cascade.suppressed_keys(identifier, layer)
-    except KnowledgeError:  # the concept has gone meanwhile
+    except KnowledgeError:  # the concept was deleted meanwhile
         return frozenset()
 
 
 def _layer_of(cascade: Cascade, collection: Collection) -> str | None:
-    """The name of the layer that a collection is, now or in the past; None if it is none."""
+    """The name of the layer whose collection this is, now or in the past; None if there is no such layer."""
     folders = ((one.rank.name, one.collection) for one in cascade.layers if isinstance(one, FolderLayer))
     return next((rank for rank, folder in folders if folder and folder.name == collection.name), None)

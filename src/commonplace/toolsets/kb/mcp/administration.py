@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def kb_index_sync(call: Call, arguments: KbIndexSync) -> ToolResult:
-    """Compare every file with the index."""
+    """Synchronize the index with the files of one base or all."""
     chosen = call.services.collections.select(arguments.kb_name)
     if arguments.background:
         threading.Thread(target=_sync_all, args=(chosen,), name="sync", daemon=True).start()
@@ -38,7 +38,7 @@ def kb_index_sync(call: Call, arguments: KbIndexSync) -> ToolResult:
 
 
 def kb_commit(call: Call, arguments: KbCommit) -> ToolResult:
-    """Commit this base's files and nothing else."""
+    """Commit the files of one base, and no others."""
     collection = call.services.collections.get(arguments.kb)
     paths = None if arguments.paths is None else [parse_address(path) for path in arguments.paths]
     receipt = _repository(collection).commit(
@@ -55,7 +55,7 @@ def kb_commit(call: Call, arguments: KbCommit) -> ToolResult:
 
 
 def kb_push(call: Call, arguments: KbPush) -> ToolResult:
-    """Publish a branch."""
+    """Push a branch to a remote."""
     collection = call.services.collections.get(arguments.kb)
     call.progress(0, 1)
     said = _repository(collection).push(arguments.remote, arguments.branch or "")
@@ -81,7 +81,7 @@ def _repository(collection: Collection) -> Repository:
 
 
 def kb_manage(call: Call, arguments: KbManage) -> ToolResult:
-    """One of several actions on bases and their schema."""
+    """Run one of several actions on bases and their schema."""
     return _ACTIONS[arguments.action](call, arguments)
 
 
@@ -154,7 +154,7 @@ def _judged(collection: Collection) -> JsonObject:
 
 
 def _chosen(call: Call, arguments: KbManage) -> Collection:
-    """The named base; the only one needs no name."""
+    """The named base. The name may be omitted if there is only one base."""
     members = call.services.collections.members
     if arguments.kb_name is None and len(members) == 1:
         return members[0]
@@ -162,10 +162,10 @@ def _chosen(call: Call, arguments: KbManage) -> Collection:
 
 
 def _required(value: T | None, name: str) -> T:
-    """An argument that this action needs.
+    """The value of an argument that the action requires.
 
     Raises:
-        InvalidInputError: it was not given; context `missing` names it.
+        InvalidInputError: the argument is missing; context `missing` names it.
     """
     if value is None:
         raise InvalidInputError(f"Missing argument: {name}.", kind="argument", hint=f"Give {name}.", missing=[name])

@@ -1,4 +1,4 @@
-"""Answers of the `kb` toolset that keep to a number of tokens: the best sections, or an entry cut to fit."""
+"""Answers of the `kb` toolset within a token budget: the best sections, or a truncated entry."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_BODIES = 300_000
 """Bytes of UTF-8 for all bodies of one list or search. With its copy in the text block the answer stays below 1 MiB,
 which clients accept as one event of a stream."""
 MARGIN = 24
-"""Characters kept for the digits of counts."""
+"""Number of characters reserved for the digits of counts."""
 LISTS_SHARE = 0.4
-"""The part of the room that an entry's links may take."""
+"""Maximum share of the budget for an entry's links, 0 to 1."""
 _LISTS = ("backlinks", "outlinks", "links", "sources")
 _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
-"""Fields that remain of an entry whose other fields alone exceed the budget."""
+"""Fields that are returned even if an entry's fields alone exceed the budget."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class SharedBodies:
 
 
 def search_within(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int) -> ToolResult:
-    """The best sections of all entries, each with its headings, within so many tokens."""
+    """The best sections of all entries with their headings, within a budget of `tokens`."""
     gathered = evidence(collections, query, mode)
     found = gathered.sections
     answer: dict[str, Json] = {
@@ -72,7 +72,7 @@ def search_within(collections: Sequence[Collection], query: SearchQuery, mode: S
 
 
 def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:
-    """An entry with its best sections for a question instead of its body."""
+    """An entry in which its best sections for a question replace the body."""
     address = found.record.address
     query = SearchQuery(text=question, filter=Filter(prefix=address.path))
     best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
@@ -82,7 +82,10 @@ def sections_within(found: FoundDocument, question: str, entry: dict[str, Json],
 
 
 def entry_within(entry: dict[str, Json], tokens: int) -> dict[str, Json]:
-    """An entry cut to so many tokens: its links, then its other fields, then its body, which says how to go on."""
+    """An entry truncated to `tokens`: links first, then other fields, then the body.
+
+    A truncated body comes with the arguments that read the rest.
+    """
     room = CHARACTERS_PER_TOKEN * tokens - len('{"entry":}')
     if size_of(entry) <= room:
         return entry
@@ -110,7 +113,7 @@ def size_of(value: Json) -> int:
 
 
 def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
-    """The entry with so many of its links as fit; `links_truncated` when some are left out."""
+    """The entry with as many of its links as fit; `links_truncated` is true if some are omitted."""
     lists = {name: list(value) for name in _LISTS if isinstance(value := entry.get(name), Sequence)}
     cut = False
     while lists and sum(size_of(value) for value in lists.values()) > room:

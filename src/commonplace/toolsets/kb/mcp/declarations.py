@@ -1,4 +1,4 @@
-"""The prompts and resources that the `kb` toolset offers; what each says stands in modules that are loaded late."""
+"""The prompts and resources of the `kb` toolset. The modules with their content are imported lazily."""
 
 from __future__ import annotations
 

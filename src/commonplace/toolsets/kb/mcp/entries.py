@@ -38,17 +38,17 @@ from commonplace.toolsets.kb.mcp.parameters import (
 )
 
 BATCH_CHARACTERS = 32_000
-"""Characters for all bodies of one batch: about 8,000 tokens."""
+"""Maximum number of characters of all bodies in one batch: about 8,000 tokens."""
 SNIPPET_CHARACTERS = 80
-"""Length of a snippet; it stands in the structured copy and in the text."""
+"""Length of a snippet in characters; it is in the structured content and in the text."""
 BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
-"""Keys of a hit in the text block of kb_search, where they say something."""
+"""Keys of a hit in the text block of kb_search, unless their value is the default."""
 DEFAULT_IMPORTANCE = 5
-"""How important an entry is that does not say so."""
+"""Importance of an entry that states none, 1 to 10."""
 
 
 def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
-    """Ranked entries."""
+    """Entries that match a query, best first."""
     collections = call.services.collections.select(arguments.kb_name)
     query = SearchQuery(
         text=arguments.query,
@@ -86,7 +86,7 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
 
 
 def kb_get(call: Call, arguments: KbGet) -> ToolResult:
-    """One entry, whole."""
+    """One entry with its body."""
     found = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
     document = found.collection.index.document(found.record.address)
     entry = whole_entry(call, found, document)
@@ -120,7 +120,7 @@ def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
 
 
 def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
-    """A page of entries."""
+    """A page of the list of entries."""
     sorts: dict[str, SortKey] = {"updated_at": "updated", "created_at": "created", "entry_type": "type"}
     query = ListQuery(
         filter=Filter(types=types_matching(arguments.entry_type), tags=(arguments.tag,) if arguments.tag else ()),
@@ -163,7 +163,7 @@ def kb_recent(call: Call, arguments: KbRecent) -> ToolResult:
 
 
 def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
-    """Dated entries by date."""
+    """Dated entries, sorted by date."""
     query = ListQuery(
         filter=Filter(
             date_from=checked_day("date_from", arguments.date_from) or "0000-01-01",
@@ -183,7 +183,7 @@ def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
 
 
 def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
-    """Entries that link here."""
+    """Entries that link to an entry."""
     collections = call.services.collections
     found = find_document(collections, arguments.entry_id, arguments.kb_name)
     back = links.distinct(links.incoming(collections, found.collection, found.record.address))
@@ -211,7 +211,7 @@ def _show_hit(call: Call, found: FoundHit, arguments: KbSearch, bodies: SharedBo
 
 
 def _brief(row: JsonObject, bases: int) -> JsonObject:
-    """The parts of a hit for clients without structured content: how to read it, and whether it is relevant."""
+    """The parts of a hit that clients without structured content need to judge and read it."""
     left_out = {"entry_type"} if row.get("entry_type") == DEFAULT_TYPE else set[str]()
     left_out |= {"kb_name"} if bases == 1 else set[str]()
     return {key: row[key] for key in BRIEF_KEYS if key in row and key not in left_out}
@@ -226,7 +226,7 @@ def whole_entry(call: Call, found: FoundDocument, document: Document) -> dict[st
 
 
 def remember(call: Call, found: FoundDocument, document: Document, shown: JsonObject) -> None:
-    """Note in the caller's session how much of an entry's body an answer holds."""
+    """Record in the caller's session how much of an entry's body an answer contains."""
     body, piece = document.body, shown.get("body")
     if call.session is None or not isinstance(piece, str):
         return
@@ -255,7 +255,10 @@ def _bodied(
 
 
 def _cut(entry: dict[str, Json], offset: int, limit: int) -> dict[str, Json]:
-    """The entry with at most `limit` characters of its body; a cut one says so and how to go on."""
+    """The entry with at most `limit` characters of its body.
+
+    A truncated body comes with the arguments that read the rest.
+    """
     body = str(entry["body"])
     piece = body[offset : offset + limit]
     if piece == body:

@@ -1,4 +1,4 @@
-"""How the `kb` toolset shows what the services return: rows, entries, links, issues, errors."""
+"""JSON of the `kb` toolset's answers: rows, entries, links, issues, errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ else:
 T = TypeVar("T")
 
 _OWN_KEYS = frozenset({"id", "title", "type", "category", "tags", "summary", "description", "links", "metadata"})
-"""Frontmatter keys that an entry shows under a name of the contract's."""
+"""Frontmatter keys that an entry shows under another name of the contract."""
 
 _CODES: dict[tuple[Code, str], str] = {
     (Code.NOT_FOUND, "collection"): "KB_NOT_FOUND",
@@ -54,9 +54,9 @@ _SUGGESTIONS: dict[tuple[Code, str], str] = {
     (Code.ALREADY_EXISTS, "document"): "Call kb_update to change it, or give another title.",
     (Code.CONFLICT, "document"): "Call kb_get, apply the change to what it says now, and pass its revision.",
 }
-"""The next step after an error; for other errors their own hint is shown."""
+"""The next step after an error; for all other errors, the error's own hint is shown."""
 _KEPT_HINTS = frozenset({ALREADY_WRITTEN, AMBIGUOUS_HINT, f"Repair {SCHEMA_FILE} first."})
-"""Hints that say more than those of their kind."""
+"""Hints that are more specific than the suggestion for their error kind."""
 _CODES_OF_ANY_KIND: dict[Code, str] = {
     Code.NOT_FOUND: "ENTRY_NOT_FOUND",
     Code.ALREADY_EXISTS: "ENTRY_EXISTS",
@@ -73,7 +73,7 @@ _CODES_OF_ANY_KIND: dict[Code, str] = {
 
 
 def show_error(error: KnowledgeError) -> JsonObject:
-    """The error in the contract's words; the codes follow from the error's own code and kind."""
+    """The error as JSON of the contract. The contract's code follows from the error's code and kind."""
     code = _CODES.get((error.code, error.kind)) or _CODES_OF_ANY_KIND.get(error.code, "INTERNAL")
     if "missing" in error.context:
         code = "MISSING_PARAMETER"
@@ -90,14 +90,14 @@ def show_error(error: KnowledgeError) -> JsonObject:
 
 
 def _suggestion(error: KnowledgeError) -> str:
-    """The next step, with the names of this toolset's tools and arguments."""
+    """The next step after an error, with names of this toolset's tools and arguments."""
     if error.hint in _KEPT_HINTS:
         return error.hint
     return _SUGGESTIONS.get((error.code, error.kind), error.hint)
 
 
 def show_row(found: FoundDocument) -> dict[str, Json]:
-    """An entry without its body, as every list has it."""
+    """An entry without its body, as shown in lists."""
     record = found.record
     values = record.frontmatter
     metadata = values.get("metadata")
@@ -121,7 +121,7 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
 def show_entry(
     found: FoundDocument, document: Document, out: Sequence[LinkedDocument], back: Sequence[LinkedDocument]
 ) -> dict[str, Json]:
-    """An entry with everything: its row, its body, its other fields and its links."""
+    """An entry with its row, body, other fields and links."""
     values = document.frontmatter.values
     others = {key: value for key, value in values.items() if key not in _OWN_KEYS}
     sources = values.get("sources")
@@ -168,7 +168,7 @@ def show_saved(saved: SavedEntry, *, created: bool) -> dict[str, Json]:
 
 
 def show_issue(issue: Issue) -> JsonObject:
-    """One thing that a check found."""
+    """One issue that a check found."""
     return {
         "entry_id": issue.entry_id,
         "kb_name": issue.collection.name,
@@ -180,12 +180,12 @@ def show_issue(issue: Issue) -> JsonObject:
 
 
 def show_types(schema: Schema) -> dict[str, Json]:
-    """The core types and those that `kb.yaml` or a plugin declares, each with all that it declares."""
+    """The core types and the types that `kb.yaml` or a plugin declares, with their declarations."""
     return {one.name: _show_type(one) for one in schema.types.values()}
 
 
 def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
-    """The row with the asked fields alone; `id` and `kb_name` always stay."""
+    """The row reduced to the requested fields; `id` and `kb_name` are always included."""
     if not fields:
         return row
     kept = {"id", "kb_name", *fields}
@@ -193,13 +193,13 @@ def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Js
 
 
 def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> dict[str, Json]:
-    """The row without null and empty values, except those of fields that were asked for."""
+    """The row without null and empty values, except those of requested fields."""
     asked = fields or ()
     return {key: value for key, value in row.items() if key in asked or value not in (None, "", [], {})}
 
 
 def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> dict[str, Json]:
-    """Notice beside an empty answer about a type that no base declares or has; {} for a known type."""
+    """A notice for an empty answer about a type that no base declares or contains; {} for a known type."""
     if not entry_type:
         return {}
     schemas = [typed_entries.current_schema(one) for one in collections]
@@ -218,21 +218,21 @@ def unknown_type(collections: Sequence[Collection], entry_type: str | None) -> d
 
 
 def file_uri(found: FoundDocument) -> str:
-    """Where a document can be read as its file is."""
+    """The URI of the resource that is the document's unchanged file."""
     name, path = (quote(part, safe="") for part in (found.collection.name, found.record.address.path))
     return f"commonplace://kbs/{name}/files/{path}"
 
 
 def types_matching(name: str | None) -> tuple[str, ...]:
-    """The types that a filter by this one keeps: an entry without a type is a note."""
+    """The types that a filter by this type matches: an entry without a type is a note."""
     return () if not name else (name, "") if name == DEFAULT_TYPE else (name,)
 
 
 def checked_day(name: str, value: str | None) -> str:
-    """A day argument, "" when it was not given.
+    """A date argument; "" if it is missing.
 
     Raises:
-        InvalidInputError: it is no calendar date.
+        InvalidInputError: the value is not a calendar date.
     """
     if value and not is_date(value):
         raise InvalidInputError(
@@ -242,7 +242,7 @@ def checked_day(name: str, value: str | None) -> str:
 
 
 def slice_of(items: Sequence[T], offset: int, limit: int) -> tuple[Sequence[T], bool]:
-    """The asked part of a list, and whether there is more behind it."""
+    """The requested part of a list, and whether more items follow."""
     page = items[offset : offset + limit]
     return page, offset + len(page) < len(items)
 

@@ -1,4 +1,4 @@
-"""The tools of the `kb` toolset that tell of whole bases: lists, tags, totals, schemas, orientation, quality."""
+"""The tools of the `kb` toolset about whole bases: lists, tags, totals, schemas, orientation, quality."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from commonplace.toolsets.kb.service import assessments
 from commonplace.toolsets.kb.service.assessments import Coverage, KeptAssessment
 
 TOP_TAGS = 10
-"""How many tags an orientation names."""
+"""Maximum number of tags in an orientation."""
 SHOWN_ASSESSMENTS = 10
-"""How many assessments the status names, newest first."""
+"""Maximum number of assessments in the status, newest first."""
 
 
 def kb_list(call: Call, _: KbList) -> ToolResult:
@@ -57,7 +57,7 @@ def kb_tags(call: Call, arguments: KbTags) -> ToolResult:
 
 
 def kb_stats(call: Call, _: KbStats) -> ToolResult:
-    """Totals."""
+    """Totals of all bases."""
     kbs: dict[str, Json] = {}
     types: Counter[str] = Counter()
     tags = {tag for tag, _count in listing.list_tags(call.services.collections.members)}
@@ -103,7 +103,7 @@ def kb_schema(call: Call, arguments: KbSchema) -> ToolResult:
 
 
 def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
-    """All that an agent needs to begin."""
+    """Everything that an agent needs to start work on a base."""
     collection = call.services.collections.get(arguments.kb_name)
     schema = current_schema(collection)
     counts = collection.index.counts()
@@ -128,7 +128,7 @@ def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
 
 
 def _problems(schema: Schema) -> dict[str, Json]:
-    """The error in the YAML of `kb.yaml`; {} if it can be read."""
+    """The findings about `kb.yaml`; {} if the file is valid."""
     return {"problems": list(schema_findings(schema))} if schema.findings else {}
 
 
@@ -149,7 +149,7 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
 
 
 def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
-    """How many issues, by severity and rule, and how much was assessed."""
+    """Number of issues by severity and rule, and the coverage of assessments."""
     chosen = call.services.collections.select(arguments.kb_name)
     issues = _all_issues(call, chosen)
     severities = Counter(issue.severity.value for issue in issues)
@@ -190,7 +190,7 @@ def _show_coverage(covered: Sequence[Coverage]) -> JsonObject:
 
 
 def show_collection(collection: Collection) -> JsonObject:
-    """A base as lists name it; the path is its folder's name."""
+    """A base as shown in lists; `path` is the name of its folder."""
     schema = current_schema(collection)
     return {
         "name": collection.name,
@@ -205,7 +205,7 @@ def show_collection(collection: Collection) -> JsonObject:
 
 
 def _tree(counts: Sequence[tuple[str, int]]) -> list[Json]:
-    """Tags nested at their slashes; a parent that no entry carries counts 0."""
+    """Tags nested at their slashes. A parent that no entry has counts 0."""
     nodes: dict[str, dict[str, Json]] = {}
     children: dict[str, list[Json]] = {"": []}
     for tag, count in sorted(counts):

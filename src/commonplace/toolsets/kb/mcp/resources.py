@@ -1,4 +1,4 @@
-"""Resources of the `kb` toolset: bases and entries as JSON, under `pyrite://` and `commonplace://` alike."""
+"""Resources of the `kb` toolset: bases and entries as JSON, under both `pyrite://` and `commonplace://`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ from commonplace.toolsets.kb.mcp.overview import show_collection
 from commonplace.toolsets.kb.mcp.uris import JSON_TYPE, REFERENCE_SCHEME, SCHEMES
 
 MAX_LISTED_RESOURCES = 600_000
-"""Bytes of the entries in one resource: clients refuse a message of 1 MB over HTTP, and within one they are quoted."""
+"""Maximum size in bytes of the entries in one resource.
+
+Clients refuse HTTP messages above 1 MB, and quoting adds to it.
+"""
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
-    """The bases, then every document as its file is."""
+    """The bases, then every document as an unchanged file."""
     bases = [
         Resource(
             uri=f"{SCHEMES[0]}://kbs",
@@ -62,7 +65,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
     scheme, separator, rest = uri.partition("://")
     if scheme not in SCHEMES or not separator:
         raise NotFoundError(f"There is no resource {uri[:200]!r}.", kind="resource")
-    # Only the parts of the URI are decoded, so that an id may hold a slash, a percent sign or a question mark.
+    # The parts of the URI are decoded separately, so that an id may contain a slash, a percent sign or a question mark.
     match rest.split("/"):
         case ["kbs"]:
             bases: list[Json] = [show_collection(one) for one in call.services.collections]
@@ -85,7 +88,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
 
 
 def source_of(call: Call, uri: str) -> ResourceSource | None:
-    """The source of a URI's resource."""
+    """The source of the resource at a URI; None if there is no such resource."""
     scheme, _, rest = uri.partition("://")
     try:
         return _made_of(call, [unquote(part) for part in rest.split("/")]) if scheme in SCHEMES else None
@@ -112,7 +115,7 @@ def _made_of(call: Call, parts: Sequence[str]) -> ResourceSource | None:
 
 
 def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Paths of documents that hold what is typed, those that begin with it first."""
+    """Paths of documents that contain the typed text; paths that begin with it come first."""
     wanted = typed.casefold()
     chosen = call.services.collections.select(others.get("name"))
     paths = {address.path for collection in chosen for address in collection.index.revisions()}
@@ -121,12 +124,12 @@ def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence
 
 
 def complete_tag(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Tags of a base, commonest first."""
+    """Tags of a base, most frequent first."""
     return [tag for tag, _ in listing.list_tags(call.services.collections.select(others.get("name")), prefix=typed)]
 
 
 def complete_type(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Types of a base's entries, commonest first."""
+    """Types of a base's entries, most frequent first."""
     counts: Counter[str] = Counter()
     for collection in call.services.collections.select(others.get("name")):
         for name, count in collection.index.counts().types:
@@ -152,10 +155,10 @@ def _file(call: Call, name: str, path: str) -> ResourceContents:
 
 
 def _rows(call: Call, name: str, kept: Filter, *, bare: bool = False) -> ResourceContents:
-    """The entries that a filter keeps, in the order of `kb_list_entries`, as many as a resource may hold.
+    """The entries that match a filter, in the order of `kb_list_entries`, up to the size limit of a resource.
 
-    A bare list is an array; else an object says how many entries there are.
-    Each is written down when it is met: thousands of them as objects would take five times the room.
+    A bare list is an array; otherwise an object with the number of entries. Each entry is serialized at once, because
+    thousands of entry objects would take five times the memory.
     """
     query = ListQuery(filter=kept, sort="title")
     collection = call.services.collections.get(name)
@@ -189,7 +192,7 @@ def _resource(found: FoundDocument) -> Resource:
     record = found.record
     try:
         stat = found.collection.store.stat(record.address)
-    except StorageError:  # it is told as the index knows it
+    except StorageError:  # the resource is then listed with the data of the index
         stat = None
     changed = datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) if stat and stat.mtime_ns else None
     return Resource(

@@ -1,4 +1,4 @@
-"""The rows of the `kb` toolset; what each calls stands in modules that are loaded late."""
+"""The tools of the `kb` toolset. The modules that they call are imported lazily."""
 
 from __future__ import annotations
 

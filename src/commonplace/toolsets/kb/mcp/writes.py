@@ -39,18 +39,18 @@ from commonplace.toolsets.kb.service import assessments
 from commonplace.toolsets.kb.service.assessments import Assessment
 
 MAX_LINKING = 100
-"""Entries that link to a deleted one and are named; the answer says how many there are."""
+"""Maximum number of entries named that link to a deleted entry; the answer has the total."""
 
 
 def kb_create(call: Call, arguments: KbCreate) -> ToolResult:
-    """Write a new entry."""
+    """Create an entry."""
     collection = call.services.collections.get(arguments.kb_name)
     saved = typed_entries.create_entry(collection, _new_entry(arguments), WriteRequest(session=call.session))
     return _told(call, collection, saved, created=True, asked=arguments.validate_)
 
 
 def kb_bulk_create(call: Call, arguments: KbBulkCreate) -> ToolResult:
-    """Write several new entries in one step; a wrong one does not stop the others."""
+    """Create several entries in one step. An invalid entry does not prevent the others."""
     collection = call.services.collections.get(arguments.kb_name)
     checked = [_checked_entry(values) for values in arguments.entries]
     entries = [one for one in checked if isinstance(one, NewEntry)]
@@ -62,7 +62,10 @@ def kb_bulk_create(call: Call, arguments: KbBulkCreate) -> ToolResult:
 
 
 def kb_update(call: Call, arguments: KbUpdate) -> ToolResult:
-    """Change the given fields of an entry; its whole body only as this session was shown it, or at its revision."""
+    """Change the given fields of an entry.
+
+    Replacing the whole body requires the entry's revision, passed or shown to this session.
+    """
     found = call.services.collections.locate(arguments.entry_id, arguments.kb_name)
     checked_day("date", arguments.date)
     names = ("title", "importance", "tags", "participants", "metadata", "status", "date", "location", "summary")
@@ -77,7 +80,7 @@ def kb_update(call: Call, arguments: KbUpdate) -> ToolResult:
 
 
 def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
-    """Delete an entry; names what links to it, and where its last bytes are."""
+    """Delete an entry; the answer names the entries that link to it and the location of its last bytes."""
     collections = call.services.collections
     found = collections.locate(arguments.entry_id, arguments.kb_name)
     others, identifier = _linking_to(collections, found), found.record.reference
@@ -97,7 +100,7 @@ def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
 
 
 def _linking_to(collections: Collections, found: FoundDocument) -> list[FoundDocument]:
-    """The other entries that link to one, each once."""
+    """The other entries that link to an entry, each once."""
     incoming = (one.found for one in links.incoming(collections, found.collection, found.record.address))
     others = {(one.collection.name, one.record.address): one for one in incoming if one is not None}
     others.pop((found.collection.name, found.record.address), None)
@@ -105,7 +108,7 @@ def _linking_to(collections: Collections, found: FoundDocument) -> list[FoundDoc
 
 
 def kb_link(call: Call, arguments: KbLink) -> ToolResult:
-    """Add a link with a relation."""
+    """Add a link with a relation to an entry."""
     collections = call.services.collections
     source = find_document(collections, arguments.source_id, arguments.source_kb)
     target = find_document(collections, arguments.target_id, arguments.target_kb or arguments.source_kb)
@@ -129,7 +132,7 @@ def kb_link(call: Call, arguments: KbLink) -> ToolResult:
 
 
 def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
-    """A warning for a relation without a known inverse, with the nearest known ones; {} for a known relation."""
+    """A warning with the nearest known relations for a relation without a known inverse; {} for a known relation."""
     schema = current_schema(collection)
     pairs = {**dict(RELATIONS), **dict(collection.extensions.relations), **schema.relations}
     known = {DEFAULT_RELATION, *pairs, *pairs.values()} - {""}
@@ -141,7 +144,7 @@ def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
 
 
 def kb_qa_assess(call: Call, arguments: KbQaAssess) -> ToolResult:
-    """Assess an entry, or all of a base that were not assessed lately."""
+    """Assess one entry, or all entries of a base without a recent assessment."""
     collections = call.services.collections
     if arguments.entry_id:
         found = find_document(collections, arguments.entry_id, arguments.kb_name)
@@ -202,7 +205,7 @@ def _show_created(call: Call, collection: Collection, result: SavedEntry | Knowl
 
 
 def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: bool, asked: bool) -> dict[str, Json]:
-    """The answer of a write, which stands, also when what is to be said beside it cannot be found out in time."""
+    """The answer to a write, with warnings and issues. A check that times out becomes a warning, never an error."""
     shown = show_saved(saved, created=created)
     schema = current_schema(collection)
     for finding in schema_findings(schema):
@@ -225,7 +228,7 @@ def _warned(shown: dict[str, Json], message: str) -> dict[str, Json]:
 
 
 def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:
-    """`qa_issues`, only where the checks find something."""
+    """`qa_issues` of the written entry; {} if there are none."""
     record = collection.index.record(saved.written.address)
     issues = quality.check_entry(call.services.collections, collection, record) if record else ()
     return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}

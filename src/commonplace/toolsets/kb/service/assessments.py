@@ -24,7 +24,7 @@ from commonplace.services.writes import DocumentDraft
 ASSESSMENT_FOLDER = "qa_assessments"
 STATUSES = ("pass", "warn", "fail")
 MAX_STEM_BYTES = 180
-"""Maximum length of the part of an assessment's id that names the entry."""
+"""Maximum length in bytes of the part of an assessment's id that names the entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Assessment:
     """Id of the assessment's entry."""
     target: Record
     reference: str
-    """How the entry is addressed."""
+    """Reference of the assessed entry."""
     status: str
-    """`fail` with errors, `warn` with warnings, else `pass`."""
+    """`fail` if there are errors, `warn` if there are warnings, else `pass`."""
     issues: tuple[Issue, ...]
     assessed_at: str
     """ISO 8601 UTC with milliseconds."""
@@ -45,7 +45,7 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of a collection has been assessed."""
+    """Number of assessed entries of a collection."""
 
     total: int
     assessed: int
@@ -59,7 +59,7 @@ class KeptAssessment:
     id: str
     """Id of the assessment's entry."""
     target: str
-    """The reference of the assessed entry."""
+    """Reference of the assessed entry."""
     status: str
     issues_found: int
     assessed_at: str
@@ -73,13 +73,13 @@ def assess(
     max_age_hours: float,
     progress: Progress = lambda _done, _total: None,
 ) -> list[Assessment]:
-    """Check entries and store the results, in one step. Unchanged entries with a recent assessment are skipped.
+    """Check entries and store the results in one step. Unchanged entries with a recent assessment are skipped.
 
     Args:
         collections: All open collections, for links between them.
         collection: The collection of the entries.
         targets: The entries.
-        max_age_hours: Maximum age of an assessment that counts; 0 or less for none.
+        max_age_hours: Maximum age in hours of an assessment that counts as recent; 0 or less to assess every entry.
         progress: Called with the number of checked entries, before the results are written.
     """
     fresh = _fresh_revisions(collection, max_age_hours) if max_age_hours > 0 else {}
@@ -102,7 +102,7 @@ def assessable(collection: Collection) -> list[Record]:
 
 
 def coverage(collection: Collection) -> Coverage:
-    """How many of the entries have an assessment, with their statuses."""
+    """The number of entries with an assessment, and the number per status."""
     known = assessable(collection)
     statuses: dict[str, str] = {}
     for kept in history(collection):
@@ -137,7 +137,7 @@ def _assessment(
 
 
 def _id_of(reference: str, when: datetime) -> str:
-    """The id of an assessment: the entry's, and the time to the millisecond."""
+    """The id of an assessment: the id of the entry and the time to the millisecond."""
     stem = slug(reference).encode()[:MAX_STEM_BYTES].decode("utf-8", "ignore")
     return f"qa-{stem}-{when:%Y%m%dt%H%M%S}{when.microsecond // 1000:03d}z"
 
@@ -164,7 +164,7 @@ def _draft(result: Assessment) -> DocumentDraft:
 
 
 def _fresh_revisions(collection: Collection, max_age_hours: float) -> dict[str, str]:
-    """Revisions by path of the entries with a recent assessment, as of the newest."""
+    """Revisions by path of the entries with a recent assessment, as of the newest assessment."""
     oldest = _text_of(datetime.now(UTC) - timedelta(hours=max_age_hours))
     fresh: dict[str, str] = {}
     for kept in sorted(_kept(collection), key=lambda one: str(one.frontmatter.get("assessed_at"))):

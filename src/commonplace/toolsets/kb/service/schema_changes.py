@@ -1,4 +1,4 @@
-"""Changes of a collection's `kb.yaml`; comments and all other keys stay."""
+"""Changes of a collection's `kb.yaml`. Comments and all other keys are preserved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_type(collection: Collection, name: str, definition: JsonObject) -> Schem
 
 
 def remove_type(collection: Collection, name: str) -> Schema:
-    """Remove a declaration. Entries of the type stay, and a core type gets its built-in declaration.
+    """Remove the declaration of a type. Entries of the type stay; a core type gets its built-in declaration.
 
     Raises:
         NotFoundError: kind "type": the type is not declared.
@@ -51,8 +51,8 @@ def set_schema(collection: Collection, schema: JsonObject) -> Schema:
         schema: Keys and values; `preset` names a plugin's preset, whose keys are set unless given here.
 
     Raises:
-        InvalidInputError: kind "schema": an unknown key, or a file that cannot be changed.
-        NotFoundError: kind "preset".
+        InvalidInputError: kind "schema": a key is unknown, or the file cannot be changed.
+        NotFoundError: kind "preset": there is no such preset.
     """
     if "preset" in schema:
         given = {key: value for key, value in schema.items() if key != "preset"}

@@ -1,4 +1,4 @@
-"""The pages of typed bases: what a base declares, and where a page differs from it."""
+"""The web pages of typed bases: the declarations of a base, and how a page differs from them."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ KB_PAGES = ToolsetPages(
     notes=notes,
     confined=True,
 )
-"""The pages of a typed base."""
+"""The web pages of a typed base."""

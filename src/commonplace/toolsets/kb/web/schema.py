@@ -1,4 +1,4 @@
-"""A typed base: its types with their fields, its guidelines, and the rubric by which entries are judged."""
+"""The page of a typed base: its types with their fields, its guidelines and its rubric."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from commonplace.services.site.overview import OVERVIEWS
 from commonplace.services.typed_entries import current_schema
 
 TYPE_RULES = frozenset({"schema_violation", "rubric_violation", "event_missing_date", "importance_range", "stale"})
-"""Rules of a typed base; what breaks them is shown on the page."""
+"""Rules of a typed base whose violations are shown on the page."""
 
 
 def is_typed(found: Schema) -> bool:
-    """Whether a base declares more than every base has."""
+    """Whether a base declares more than the defaults."""
     declared = found.declares_types or found.evaluation_rubric or found.guidelines or found.goals
     return bool(declared or found.description or found.policies or found.rules or found.findings)
 
@@ -51,7 +51,7 @@ def schema(request: PageRequest) -> PageResponse:
 
 
 def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
-    """On the home page: what a typed base is, and the way to its types."""
+    """Row on the home page: the description of a typed base, and a link to its types."""
     found = current_schema(collection)
     if not is_typed(found):
         return ()
@@ -60,7 +60,7 @@ def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:
 
 
 def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
-    """On a page of a typed base: where it breaks its type or the rubric."""
+    """Row on a page of a typed base: its violations of the type or the rubric."""
     if not is_typed(current_schema(found.collection)):
         return ()
     issues = check_entry(request.collections, found.collection, found.record)
@@ -73,7 +73,7 @@ def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
 
 
 def rule_text(rule: FieldRule) -> str:
-    """A rule of a field as one line."""
+    """A rule of a field on one line."""
     parts = [rule.type if rule.type != "object-ref" else f"reference to {' or '.join(rule.target_types) or 'an entry'}"]
     if rule.options:
         parts.append(f"one of {', '.join(rule.options)}")
@@ -89,7 +89,7 @@ def rule_text(rule: FieldRule) -> str:
 
 
 def lines_of(value: Json) -> list[str]:
-    """A declared value as lines of text, whatever its shape."""
+    """A declared value of any shape as lines of text."""
     if value is None:
         return []
     if isinstance(value, Mapping):

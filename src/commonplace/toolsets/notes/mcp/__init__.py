@@ -1,4 +1,4 @@
-"""The toolset `notes` as MCP shows it."""
+"""The MCP description of the toolset `notes`."""
 
 from __future__ import annotations
 

@@ -29,17 +29,17 @@ from commonplace.toolsets.notes.service.page_history import (
 from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path
 
 MAX_SHOWN_COMMITS = 200
-"""Commits of one answer."""
+"""Maximum number of commits in one answer."""
 MAX_DELETED = 50
-"""Deleted pages of one answer."""
+"""Maximum number of deleted pages in one answer."""
 MAX_PEOPLE_NAMED = 5
-"""People, agents and programs that an error names."""
+"""Maximum number of people, agents and programs that an error names."""
 MAX_PAGES_NAMED = 8
-"""Pages of a commit that are named."""
+"""Maximum number of pages named for a commit."""
 
 
 def changes(call: Call, arguments: NotesChanges) -> ToolResult:
-    """The changes, newest first."""
+    """The changes of pages, newest first."""
     answer = BoundedAnswer(arguments.max_tokens)
     chosen, wanted = _wanted(call, arguments)
     if arguments.sections:
@@ -67,7 +67,7 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
 
 
 def _require_known_author(chosen: Sequence[Collection], wanted: ChangeFilter, call: Call) -> None:
-    """Raise if no commit at all is of the person, agent or program that is asked for.
+    """Raise if no commit is by the requested person, agent or program.
 
     Raises:
         NotFoundError: kind "author"; context holds `nearest`.
@@ -105,10 +105,10 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
 
 
 def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collection]:
-    """The folders whose branch has a commit.
+    """The folders whose branch contains a commit.
 
     Raises:
-        NotFoundError: kind "revision": none has it.
+        NotFoundError: kind "revision": no folder's branch contains it.
     """
     unknown: NotFoundError | None = None
     found: list[Collection] = []
@@ -125,7 +125,7 @@ def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collecti
 
 
 def _gone(call: Call, reference: str) -> tuple[Collection, Address] | None:
-    """A page that is not there and that commits know."""
+    """The folder and address of a page that does not exist now, but is known to a commit; None if there is none."""
     try:
         path = page_path(call.services.collections, reference)
     except KnowledgeError:
@@ -184,7 +184,7 @@ def _diffs(collection: Collection, one: PageCommit) -> Iterator[str]:
 
 
 def _diff(collection: Collection, address: Address, old: str, new: str) -> Iterator[str]:
-    """The changes of a page between two commits: "" for the first parent, and for the present file."""
+    """The changes of a page between two commits. "" is the first parent as `old`, and the current file as `new`."""
     try:
         text = collection.store.history.diff(address, old, new)
     except KnowledgeError as error:
@@ -202,7 +202,7 @@ def _without_file_names(diff: str) -> Iterator[str]:
 
 
 def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
-    """The sections of a page, each with who gave it its present text, and when."""
+    """The sections of a page, each with the author and date of its last change."""
     if wanted.address is None:
         raise InvalidInputError("sections is about one page.", kind="argument", hint="Give page.")
     lines: list[str] = []
@@ -235,7 +235,7 @@ def _uncommitted(collection: Collection, wanted: ChangeFilter, *, diff: bool) ->
 
 
 def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
-    """Without Git there are the dates of the files alone."""
+    """The changes of a folder without Git: the pages with the dates of their files."""
     since = f"{wanted.since:%Y-%m-%d}" if wanted.since else ""
     among = (wanted.address,) if wanted.address else None
     query = ListQuery(
@@ -250,7 +250,7 @@ def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
 
 
 def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> list[str]:
-    """Pages that are gone, each with the command that brings it back, or where it was moved."""
+    """Deleted pages, each with the command that restores it, or the path to which it was moved."""
     lines: list[str] = []
     for one in deleted_pages(collection, wanted, MAX_DELETED, call.go_on):
         what = f"moved to {one.moved_to}" if one.moved_to else "deleted"

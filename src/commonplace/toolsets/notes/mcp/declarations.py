@@ -1,4 +1,4 @@
-"""The resources and prompts of the toolset `notes`; what each says stands in modules that are loaded late."""
+"""The resources and prompts of the toolset `notes`. The modules with their content are imported lazily."""
 
 from __future__ import annotations
 

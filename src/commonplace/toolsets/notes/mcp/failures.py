@@ -1,4 +1,4 @@
-"""How errors of the toolset `notes` read: what was wrong, what is nearest, what is valid, and the next call."""
+"""Texts of the errors of the toolset `notes`: the error, the nearest names, valid values, and the next call."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 
 P = TypeVar("P", bound=BaseModel)
 _NARROWING = {"folder": "folder", "tag": "tag", "type": "type", "author": "by"}
-"""The argument that names each kind."""
+"""Argument of the tools by error kind, for errors about folders, tags, types and authors."""
 MAX_SHOWN_ARGUMENT = 200
-"""Characters of an argument above which the next call does not repeat it."""
+"""Maximum length in characters of an argument that the suggested next call repeats."""
 
 
 def show_error(error: KnowledgeError) -> str:
@@ -34,7 +34,7 @@ def show_error(error: KnowledgeError) -> str:
 
 
 def advised(tool: str, run: Callable[[Call, P], ToolResult]) -> Callable[[Call, P], ToolResult]:
-    """The tool's function, whose errors end with the next call, its arguments filled in."""
+    """Wrap a tool's function so that its errors end with the next call, arguments included."""
 
     def called(call: Call, arguments: P) -> ToolResult:
         try:
@@ -57,7 +57,7 @@ def _next(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
 
 
 def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
-    """The call that follows an error, or the step of one; `tool` begins a repetition with another page."""
+    """The call that follows an error, or an error of a step. A repetition with another page begins with `tool`."""
     folder, near, page = error.context.get("folder"), _near(error), given.get("page")
     if error.code is Code.CONFLICT:
         return f"read {_json({'page': error.context.get('reference') or page})}"
@@ -75,7 +75,7 @@ def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
 
 
 def _after_a_page(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
-    """The call after an error about a page that is not there, or another one of its name."""
+    """The call after an error about a missing page, or another page with the same name."""
     near, place = _near(error), error.context.get("place")
     if error.code is Code.ALREADY_EXISTS and near:
         return f"read {_json({'page': near})}"
@@ -89,14 +89,14 @@ def _after_a_page(tool: str, error: KnowledgeError, given: dict[str, Json]) -> s
 
 
 def _with_page(given: dict[str, Json], reference: str, near: str) -> dict[str, Json]:
-    """The call's own short arguments with the nearest page in place of the unknown one."""
+    """The short arguments of the call, with the nearest page instead of the unknown one."""
     short = _short(given)
     name = "to" if reference and reference == short.get("to") else "page"
     return short | {name: near}
 
 
 def _page_of_a_day(tool: str, place: str, given: dict[str, Json]) -> str:
-    """The call after one about the page of a day that is not there: it is written, with the text of an edit."""
+    """The call after an error about a missing daily page. After an edit, a `write` of the page with the edit's text."""
     if tool != "edit" and "step" not in tool:
         return f"changes {_json({'folder': place.rpartition('/')[0]})}"
     changes = given.get("changes")
@@ -108,12 +108,12 @@ def _page_of_a_day(tool: str, place: str, given: dict[str, Json]) -> str:
 
 
 def _short(given: dict[str, Json]) -> dict[str, Json]:
-    """The arguments that are short enough to be repeated."""
+    """The arguments that are short enough to repeat."""
     return {key: value for key, value in given.items() if len(json.dumps(value)) <= MAX_SHOWN_ARGUMENT}
 
 
 def _moment(given: dict[str, Json]) -> dict[str, Json]:
-    """The moment of the past that a call is about, as an argument."""
+    """The `at` argument of a call about a past state; {} if there is none."""
     return {"at": given["at"]} if given.get("at") else {}
 
 

@@ -18,11 +18,11 @@ from commonplace.toolsets.notes.service.overview import FolderOverview, folder_o
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
 
 MAX_SENTENCE = 140
-"""Characters of the sentence round a link."""
+"""Maximum number of characters of the sentence around a link."""
 
 
 def overview(call: Call, arguments: NotesOverview) -> ToolResult:
-    """The overview of the folders."""
+    """The overview of one folder or all folders."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
         return _overview(then, arguments, answer)
@@ -50,7 +50,7 @@ def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> st
 
 
 def _overview_lines(found: FolderOverview, prefix: str, room: int, *, named: bool) -> Iterator[str]:
-    """The lines of one folder's overview, the more important first; long lists are cut to a part of the room."""
+    """The lines of one folder's overview, most important first. Long lists are truncated to a share of the room."""
     counts = found.counts
     whole = "" if prefix else f", {counts.sections} sections, {counts.links} links"
     name = (f"{found.name}:{prefix}" if named else prefix) if prefix else found.name
@@ -84,7 +84,7 @@ def _counted(label: str, values: Sequence[tuple[str, int]], room: int) -> str:
 
 
 def _listed(items: Sequence[str], room: int) -> str:
-    """As many items as fit, and how many more there are."""
+    """The items that fit, and the number of the others."""
     kept: list[str] = []
     for item in items:
         if kept and sum(len(one) + 2 for one in kept) + len(item) > room:

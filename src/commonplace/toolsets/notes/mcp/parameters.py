@@ -12,11 +12,11 @@ from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 MIN_TOKENS = 100
 """The least budget in which an answer can say anything."""
 MAX_CHANGES = 100
-"""Changes of one `edit`."""
+"""Maximum number of changes in one `edit`."""
 MAX_STEPS = 100
-"""Steps of one `transaction`."""
+"""Maximum number of steps in one `transaction`."""
 MAX_PAGES = 50
-"""Pages of one `read`."""
+"""Maximum number of pages in one `read`."""
 
 Page = Annotated[str, Field(min_length=1, max_length=2000)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]

@@ -1,4 +1,4 @@
-"""Calls about the base as it was."""
+"""Calls on a past state of the base."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer
 
 @contextmanager
 def call_at(call: Call, at: str, answer: BoundedAnswer) -> Generator[Call]:
-    """The same call on the base as it was; the call itself without a moment.
+    """The call on the base at a past moment; the unchanged call if `at` is "".
 
-    The answer's first line says so, and the session does not count as having seen the pages.
+    The first line of the answer names the moment. Pages of the past are not recorded as seen in the session.
 
     Args:
         call: The call.
-        at: The moment, as `services.past` takes it; "" for now.
-        answer: The answer, which is empty.
+        at: The moment in the syntax of `services.past`; "" for now.
+        answer: The answer, still empty.
     """
     if not at:
         yield call

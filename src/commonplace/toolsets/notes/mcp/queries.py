@@ -36,9 +36,9 @@ from commonplace.toolsets.notes.service.known_names import require_known_folder,
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
 
 MAX_SECTION_SHARE = 0.4
-"""The part of a search's budget that one section may take."""
+"""Maximum share of a search's budget for one section, 0 to 1."""
 MIN_SECTION_CHARS = 300
-"""Characters of a section's text below which it is left out rather than cut."""
+"""Minimum number of characters of a truncated section; a section with less room is omitted."""
 SHORT_REVISION = 12
 """Digits of a revision that are shown; 7 are enough to pass one."""
 MIN_OUTLINE_ROOM = 400
@@ -48,7 +48,7 @@ _LINES = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})?\s*)?")
 
 
 def search(call: Call, arguments: NotesSearch) -> ToolResult:
-    """The sections that answer, best first, within a budget."""
+    """The best matching sections within a budget."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
         return _search(then, arguments, answer)
@@ -63,7 +63,7 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     if not found and not window:
         _require_known(arguments, chosen, prefix)
         return _nothing(arguments, chosen, answer, gathered.notice)
-    if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections come first in a small answer
+    if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections take precedence
         answer.add(gathered.notice)
     answer.reserve(next_call("search", query="", cursor="999999.9999"))
     words = query_words(arguments.query)
@@ -87,7 +87,7 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
 
 
 def _require_known(arguments: NotesSearch, chosen: Sequence[Collection], prefix: str) -> None:
-    """Raise if nothing has the folder, tag or type by which a search is narrowed."""
+    """Raise if the folder, tag or type that narrows a search does not exist."""
     if prefix:
         require_known_folder(chosen, prefix)
     if arguments.tag:
@@ -112,7 +112,7 @@ def _nothing(arguments: NotesSearch, chosen: Sequence[Collection], answer: Bound
 
 
 def _more(window: int, shown: int, found: int, pages: set[object]) -> str:
-    """Where the rest begins: documents passed over, and sections of the next ones."""
+    """The cursor of the next page: number of skipped documents, and of skipped sections after them; "" at the end."""
     if shown < found:
         return f"{window}.{shown}"
     return f"{window + MAX_EVIDENCE_DOCUMENTS}.0" if len(pages) >= MAX_EVIDENCE_DOCUMENTS else ""
@@ -155,16 +155,16 @@ def _cursor(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The text of a page in an answer."""
+    """A part of a page's text in an answer."""
 
     start: int
     end: int
     name: str
-    """A heading path, a block or "" for the whole page."""
+    """A heading path, a block id, or "" for the whole page."""
 
 
 def read(call: Call, arguments: NotesRead) -> ToolResult:
-    """One page or several, whole or in part, within one budget."""
+    """One or several pages, whole or in part, within one budget."""
     pages = [arguments.page] if isinstance(arguments.page, str) else list(dict.fromkeys(arguments.page))
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInputError(f"page is a list of {len(pages)}.", kind="argument", hint=f"Give 1 to {MAX_PAGES}.")
@@ -200,15 +200,15 @@ def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: Bo
 
 
 def _read_version(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer) -> bool:
-    """A version of a page that is found by its present name or path, whole or a section; false if there is none.
+    """Add a past version of a page, whole or one section; return False if there is none.
 
-    Needs no index of that moment.
+    The page is found by its current name or path. Needs no index of the past moment.
     """
     collections = call.services.collections
     try:
         page = find_page(collections, reference)
         collection, address, fragment = page.collection, page.record.address, page.fragment
-    except NotFoundError:  # it may have been there then
+    except NotFoundError:  # the page may have existed at that moment
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         collection, address = path.collection, path.address
@@ -248,7 +248,7 @@ def _add_range(head: str, text: str, path: str, lines: tuple[int, int], answer: 
 
 
 def _range(lines: str, count: int) -> tuple[int, int]:
-    """The first and last line that a range names, counted from 1."""
+    """The first and last line of a range, counted from 1."""
     found = _LINES.fullmatch(lines)
     first = int(found[1]) if found else 0
     last = min(int(found[2] or count), count) if found and "-" in lines else first
@@ -331,7 +331,7 @@ def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, ans
 
 
 def _show_answering(call: Call, page: FoundPage, document: Document, question: str, answer: BoundedAnswer) -> None:
-    """The page's sections that answer a question, best first."""
+    """Add the page's sections that match a question, best first."""
     address = page.record.address
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
     best = [one for one in gather([page.collection], query, "hybrid") if one.record.address == address]
@@ -358,7 +358,7 @@ def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:
 
 
 def _remember(call: Call, page: FoundPage, document: Document, start: int, end: int) -> None:
-    """Note in the session which part of the page it was shown."""
+    """Record in the session which part of the page the answer shows."""
     if call.session is None:
         return
     revision, name = revision_of(document.raw), page.record.address.path
@@ -367,7 +367,7 @@ def _remember(call: Call, page: FoundPage, document: Document, start: int, end: 
 
 
 def _remember_revision(call: Call, page: FoundPage, document: Document) -> None:
-    """Note that the answer names the revision of a page whose text the session may not have been shown whole."""
+    """Record that the answer names a revision of a page whose whole text the session may not have seen."""
     if call.session is None:
         return
     revision, scope, name = revision_of(document.raw), page.collection.name, page.record.address.path
@@ -377,7 +377,7 @@ def _remember_revision(call: Call, page: FoundPage, document: Document) -> None:
 
 
 def _line_end(source: bytes, line: int) -> int:
-    """The offset at which a line ends, its line end included; 0 for line 0."""
+    """The byte offset after a line and its line end; 0 for line 0."""
     at = 0
     for _ in range(line):
         found = source.find(b"\n", at)

@@ -56,7 +56,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
 
 
 def source_of(call: Call, uri: str) -> ResourceSource | None:
-    """The source of a URI's resource."""
+    """The source of the resource at a URI; None if there is no such resource."""
     try:
         match _parts(uri):
             case [name, "changes"]:
@@ -70,7 +70,7 @@ def source_of(call: Call, uri: str) -> ResourceSource | None:
 
 
 def complete_path(call: Call, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Paths of pages that hold what is typed, those that begin with it first."""
+    """Paths of pages that contain the typed text; paths that begin with it come first."""
     wanted = typed.casefold()
     chosen = call.services.collections.select(others.get("folder"))
     paths = {address.path for collection in chosen for address in collection.index.revisions()}

@@ -1,4 +1,4 @@
-"""Text answers that keep within a number of tokens and say their size."""
+"""Text answers within a token budget that state their size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 
 CHARACTERS_PER_TOKEN = 4
-"""Characters that count as one token."""
+"""Number of characters that count as one token."""
 MAX_ANSWER_TOKENS = 50_000
 """Tokens of one answer at the most, whatever the caller allows: clients refuse messages of megabytes."""
 MAX_OUTLINE_SHARE = 0.5
@@ -23,7 +23,7 @@ MIN_TEXT = 200
 ROUND_TOKENS = 50
 """A budget in an error is a multiple of this."""
 TRAILER = 56
-"""Characters kept for the last line: the size, and a first sentence beside it."""
+"""Number of characters reserved for the last line: the size, and a first sentence."""
 
 
 def tokens_of(text: str) -> int:
@@ -36,11 +36,11 @@ class NoRoomError(InvalidInputError):
 
 
 class BoundedAnswer:
-    """An answer that is filled line by line while there is room.
+    """An answer that is filled line by line within a budget.
 
     Args:
-        max_tokens: The budget of the whole answer, its last line included.
-        at: The moment of the past that it is about; "" for now.
+        max_tokens: The budget of the whole answer, including its last line.
+        at: The past moment that the answer describes; "" for now.
     """
 
     def __init__(self, max_tokens: int, at: str = "") -> None:
@@ -51,28 +51,28 @@ class BoundedAnswer:
         self._used = 0
         self._reserved = TRAILER
         self.cut = False
-        """Whether something was left out for want of room."""
+        """Whether text was omitted for lack of room."""
 
     @property
     def room(self) -> int:
-        """Characters that are left for further lines, each with its line end."""
+        """Number of characters left for further lines including their line ends."""
         return max(0, self._room - self._used - self._reserved - 1)
 
     def following(self, tool: str, **arguments: Json) -> str:
-        """The next useful call at the same moment."""
+        """The next useful call, for the same moment."""
         return next_call(tool, **arguments, **({"at": self._at} if self._at else {}))
 
     def reserve(self, text: str) -> None:
-        """Keep room for a line that is added at the end."""
+        """Reserve room for a line that is added at the end."""
         self._reserved += len(text) + 1
 
     def release(self) -> None:
-        """Give back the room that was kept with `reserve`."""
+        """Release the room that `reserve` reserved."""
         self._reserved = TRAILER
         self.cut = False
 
     def add(self, line: str) -> bool:
-        """Add a line if there is room for it, and return whether there was."""
+        """Add a line if it fits; return whether it was added."""
         if self.cut or len(line) > self.room:
             self.cut = True
             return False
@@ -81,12 +81,12 @@ class BoundedAnswer:
         return True
 
     def add_shortened(self, line: str) -> bool:
-        """Add a line, cut to the room that is left."""
+        """Add a line, truncated to the remaining room; return whether it was added."""
         room = self.room
         return self.add(line) if len(line) <= room else self.add(f"{line[: max(0, room - 1)]}…") if room > 1 else False
 
     def add_all(self, lines: Iterable[str]) -> int:
-        """Add lines until one has no room, and return how many were added."""
+        """Add lines until one does not fit; return the number of added lines."""
         added = 0
         for line in lines:
             if not self.add(line):
@@ -95,7 +95,7 @@ class BoundedAnswer:
         return added
 
     def text(self, *last: str) -> str:
-        """The answer with these sentences, as far as there is room for each, and its size at the end."""
+        """The text of the answer: the lines, each of the last sentences that fits, and the size."""
         self._reserved = TRAILER
         kept: list[str] = []
         for sentence in last:
@@ -163,12 +163,12 @@ def no_room(answer: BoundedAnswer, needed: int) -> NoRoomError:
 
 
 def next_call(tool: str, **arguments: Json) -> str:
-    """The next useful call, with its arguments filled in."""
+    """A line with the next useful call and its arguments."""
     return f"Next: {tool} {json.dumps(arguments, ensure_ascii=False)}"
 
 
 def line_of(text: str, limit: int) -> str:
-    """A text as one line of at most so many characters."""
+    """A text as one line of at most `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
 

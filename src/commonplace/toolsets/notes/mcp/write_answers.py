@@ -24,7 +24,7 @@ from commonplace.toolsets.notes.service.repeats import WriteAnswer
 from commonplace.toolsets.notes.service.steps import DeleteStep, MoveStep, StepResult, WriteStep
 
 MAX_COMPARED_LINES = 250_000
-"""Product of the numbers of lines above which a whole range counts as changed."""
+"""Maximum product of two numbers of lines that are compared; above it, the whole range counts as changed."""
 
 
 def result_lines(call: Call, collection: Collection, results: Sequence[StepResult]) -> list[str]:
@@ -36,7 +36,7 @@ def result_lines(call: Call, collection: Collection, results: Sequence[StepResul
 
 
 def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: MovePlan) -> list[str]:
-    """The plan of a move."""
+    """The lines that preview a move."""
     name = partial(shown_path, call.services.collections, collection)
     moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves]
     others = [name(one) for one in plan.others if one not in plan.pinned]
@@ -72,12 +72,12 @@ def made_elsewhere(call: Call, made: CallMadeError) -> WriteAnswer:
 
 
 def foreign_links_lost(call: Call, collection: Collection, deleted: Sequence[tuple[Address, Address]]) -> list[str]:
-    """Links in other folders that a deletion will break; to be collected before it.
+    """Links in other folders that a deletion will break; to be collected before the deletion.
 
     Args:
         call: The call.
         collection: The folder of the pages.
-        deleted: The path of each when it is deleted, and its present one.
+        deleted: For each page, its path at the time of deletion and its current path.
     """
     lines: list[str] = []
     for address, there in deleted:
@@ -130,7 +130,7 @@ def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str
 
 
 def _line_counts(before: bytes, after: bytes) -> str:
-    """How many lines were added and removed, and which lines these are now."""
+    """The numbers of added and removed lines, and the line numbers of the changed range."""
     old, new = before.splitlines(), after.splitlines()
     start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     tail = 0

@@ -1,4 +1,4 @@
-"""The tools of the toolset `notes` that write: write, edit, move, delete, and several of these as one step."""
+"""The writing tools of the toolset `notes`: write, edit, move, delete, and several of these in one transaction."""
 
 from __future__ import annotations
 
@@ -49,36 +49,36 @@ from commonplace.toolsets.notes.service.steps import (
 )
 
 _REPEATS = RepeatedWrites()
-"""Of this process."""
+"""The answers of recent writes of this process."""
 
 M = TypeVar("M", bound=BaseModel)
 Made = tuple[Collection, Step]
 
 
 def write(call: Call, arguments: NotesWrite) -> ToolResult:
-    """Create a page, or replace all of one that was seen."""
+    """Create a page, or replace the whole text of a page whose revision was seen."""
     return _once(call, "write", arguments, lambda: [_write_step(call, arguments)])
 
 
 def edit(call: Call, arguments: NotesEdit) -> ToolResult:
-    """Several named changes of one page."""
+    """Apply several named changes to one page."""
     return _once(call, "edit", arguments, lambda: [_edit_step(call, arguments)])
 
 
 def move(call: Call, arguments: NotesMove) -> ToolResult:
-    """A page or a folder under a new path."""
+    """Move a page or a folder to a new path."""
     if arguments.dry_run:
         return _previewed(call, arguments)
     return _once(call, "move", arguments, lambda: [_move_step(call, arguments)])
 
 
 def delete(call: Call, arguments: NotesDelete) -> ToolResult:
-    """A page that was seen goes."""
+    """Delete a page whose revision was seen."""
     return _once(call, "delete", arguments, lambda: [_delete_step(call, arguments)])
 
 
 def transaction(call: Call, arguments: NotesTransaction) -> ToolResult:
-    """Several writes as one step."""
+    """Run several writes as one step."""
 
     def steps() -> list[Made]:
         made: list[Made] = []
@@ -93,7 +93,7 @@ def transaction(call: Call, arguments: NotesTransaction) -> ToolResult:
 
 
 def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], list[Made]]) -> str:
-    """Run the steps, unless the same call was answered before."""
+    """Run the steps unless the same call was already answered; return the answer."""
     told = WriteCall(
         bases=tuple(one.store.identity for one in call.services.collections),
         client=call.caller if arguments.request_id else call.client,
@@ -151,7 +151,7 @@ def _write_step(call: Call, arguments: NotesWrite) -> Made:
 
 
 def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: Sequence[Made] = ()) -> Made:
-    """An edit of a page that is there, or that an earlier step of a transaction makes or moves there."""
+    """An edit of an existing page, or of a page that an earlier step of the transaction creates or moves."""
     again = bool(arguments.request_id or request_id)
     coming = _among_coming(call, arguments.page, earlier)
     if coming is not None:
@@ -164,23 +164,23 @@ def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: 
 
 
 def _among_coming(call: Call, page: str, earlier: Sequence[Made]) -> tuple[PagePath, str] | None:
-    """The page, and the fragment, if one of the earlier steps of a transaction makes it or moves it there."""
+    """The page and the fragment if an earlier step of the transaction creates or moves the page; else None."""
     return path_among(call.services.collections, page, _coming(earlier)) if earlier else None
 
 
 def _place_of(page: FoundPage, earlier: Sequence[Made]) -> Address:
-    """Where a page is after the earlier steps of a transaction."""
+    """The path of a page after the earlier steps of a transaction."""
     return _moved(page.collection, earlier).get(page.record.address, page.record.address)
 
 
 def _moved(collection: Collection, made: Sequence[Made]) -> dict[Address, Address]:
-    """New address by old address of what steps move in a folder."""
+    """New address by old address of the files that steps move within a folder."""
     steps = [step for one, step in made if one.name == collection.name and isinstance(step, MoveStep)]
     return {old: new for step in steps for old, new in step.moves}
 
 
 def _coming(made: Sequence[Made]) -> set[tuple[str, Address]]:
-    """The pages that steps write, or move there, each with its folder's name."""
+    """The pages that steps create or to which steps move a file, each with the name of its folder."""
     found: set[tuple[str, Address]] = set()
     for collection, step in made:
         match step:
@@ -250,10 +250,10 @@ def _move_step(call: Call, arguments: NotesMove, earlier: Sequence[Made] = ()) -
 
 
 def _within(call: Call, collection: Collection, path: str) -> str:
-    """A new path without the name of the folder that it is in.
+    """A new path without the name of its folder.
 
     Raises:
-        InvalidInputError: kind "path": it names another folder.
+        InvalidInputError: kind "path": the path names another folder.
     """
     path = path.strip().removeprefix("[[").removesuffix("]]")
     name, separator, rest = path.partition(":")
@@ -267,7 +267,7 @@ def _within(call: Call, collection: Collection, path: str) -> str:
 
 
 def _folder_step(call: Call, folder: str, arguments: NotesMove) -> tuple[Collection, MoveStep]:
-    """Every file below the folder, moved to the same place below the new one."""
+    """A step that moves every file below a folder to the same relative path below the new one."""
     chosen, _ = folder_prefix(call.services.collections, arguments.page)
     collection = next(one for one in chosen if has_folder(one, folder))
     target = _within(call, collection, arguments.to).strip("/")
@@ -313,7 +313,7 @@ def _valid(model: type[M], values: dict[str, JsonValue]) -> M:
 
 def _previewed(call: Call, arguments: NotesMove) -> str:
     collection, step = _move_step(call, arguments)
-    with collection.store.transaction("") as transaction:  # for what it sees; nothing is put
+    with collection.store.transaction("") as transaction:  # read-only: nothing is written
         plan = plan_moves(collection, transaction, dict(step.moves))
     text = "\n".join(preview_lines(call, collection, step, plan))
     return f"{text}\n({tokens_of(text) + 4} tokens)"

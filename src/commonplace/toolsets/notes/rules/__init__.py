@@ -1,1 +1,1 @@
-"""Rules of the toolset `notes` that need nothing but values."""
+"""Pure rules of the toolset `notes`."""

@@ -1,4 +1,4 @@
-"""The kinds of change that one `edit` makes; a module of its own, as a server lists its tools before it loads rules."""
+"""The kinds of change of `edit`. A separate module, because a server lists its tools before it imports rules."""
 
 from __future__ import annotations
 

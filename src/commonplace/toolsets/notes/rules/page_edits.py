@@ -1,4 +1,4 @@
-"""Named changes of one page: each replaces the bytes that it names, and no others."""
+"""Named changes of one page. Each replaces only the bytes that it names."""
 
 from __future__ import annotations
 
@@ -17,37 +17,39 @@ from commonplace.domain.markdown.structure import scan
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
 MAX_NEAREST_TASKS = 3
-"""Tasks that an error names."""
+"""Maximum number of tasks that an error names."""
 _TASK = re.compile(rb"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(.*?)[ \t]*\r?$")
 _NO_FIELDS: Mapping[str, Json] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageChange:
-    """One named change; which values count depends on `kind`."""
+    """One named change. `kind` determines which values count."""
 
     kind: ChangeKind
     section: str = ""
-    """Heading, path of headings (`Setup > Linux`) or anchor. For `section`, `append` and `insert` the section meant,
-    for `replace` the section in which `old` stands; "" for the whole page."""
+    """Heading, heading path (`Setup > Linux`) or anchor; "" for the whole page.
+
+    Kinds `section`, `append` and `insert` change this section. Kind `replace` searches for `old` in this section.
+    """
     text: str = ""
     old: str = ""
-    """For `replace`: the text that occurs once."""
+    """Text that kind `replace` replaces; it must occur exactly once."""
     block: str = ""
-    """For `block`: its id, with or without `^`."""
+    """Block id that kind `block` replaces, with or without `^`."""
     fields: Mapping[str, Json] = field(default_factory=lambda: _NO_FIELDS)
-    """For `fields`: new values by key; None removes a key."""
+    """New values by key for kind `fields`; None removes a key."""
     task: str = ""
-    """For `task`: the text of a task, or a part of it that no other task has."""
+    """Text of the task that kind `task` changes, or a part of the text that no other task contains."""
     done: bool = True
-    """For `task`: whether it is ticked."""
+    """Whether kind `task` ticks the task or unticks it."""
 
 
 def apply_changes(document: Document, changes: Sequence[PageChange]) -> bytes:
-    """Return the page's bytes after all changes, each applied to the result of those before it.
+    """Return the page's bytes after all changes, each applied to the result of the previous one.
 
     Raises:
-        KnowledgeError: a change cannot be made; the message names its number and kind.
+        KnowledgeError: a change cannot be applied; the message names its number and kind.
     """
     for number, change in enumerate(changes, 1):
         try:
@@ -59,7 +61,7 @@ def apply_changes(document: Document, changes: Sequence[PageChange]) -> bytes:
 
 
 def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
-    """The same error with a message that begins with the step that failed."""
+    """A copy of the error whose message begins with the step that failed."""
     same = type(error)(f"{what}: {error}", kind=error.kind, hint=error.hint, **error.context)
     if hasattr(error, "changes"):
         same.changes = error.changes  # type: ignore[attr-defined]
@@ -67,7 +69,7 @@ def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
 
 
 def is_appended(document: Document, change: PageChange) -> bool:
-    """Whether the text of an `append` is already the end of its section, as after a call that is sent twice."""
+    """Whether the text of an `append` is already the end of its section, as after a repeated call."""
     start, end = _own_range(document, change)
     wanted = _lines(change.text)
     have = _lines(document.raw[start:end].decode("utf-8", "replace"))
@@ -75,12 +77,12 @@ def is_appended(document: Document, change: PageChange) -> bool:
 
 
 def is_whole(change: PageChange) -> bool:
-    """Whether a change replaces the whole body: text that it does not name."""
+    """Whether a change replaces the whole body, and so text that it does not name."""
     return change.kind == "section" and not change.section
 
 
 def section_of(document: Document, name: str) -> Section:
-    """The section that a heading, a path of headings or an anchor means.
+    """The section that a heading, a heading path or an anchor names.
 
     Raises:
         NotFoundError, InvalidInputError: kind "section"; context holds `nearest`.
@@ -158,13 +160,13 @@ def _task(document: Document, change: PageChange) -> bytes:
 
 
 def _tasks(document: Document) -> list[tuple[int, str]]:
-    """Where the mark of each task stands, and the task's text; tasks in code and HTML are none."""
+    """Byte offset of each task's mark, and the task's text. Tasks in code and HTML are skipped."""
     if not document.decodable:
         raise InvalidInputError("The page is not UTF-8 and is never changed.", kind="document")
     base = document.body_start
     marks = set(
         scan(document.raw[base:].decode()).opaque
-    )  # the parser names the mark of each task, and code as a whole
+    )  # the parser reports the mark of each task, and code as a whole
     return [
         (one.start(1), " ".join(one[2].decode().split()))
         for one in _TASK.finditer(document.raw, base)
@@ -173,7 +175,7 @@ def _tasks(document: Document) -> list[tuple[int, str]]:
 
 
 def _own_range(document: Document, change: PageChange) -> tuple[int, int]:
-    """Where the text begins and ends below which something is appended: a section's own, else the whole page's."""
+    """Byte range of the text to which `append` adds: the section's own text, or the whole body without a section."""
     if not change.section:
         return document.body_start, len(document.raw)
     section = section_of(document, change.section)

@@ -1,4 +1,4 @@
-"""The texts of the sections that answer, none of them twice."""
+"""Removal of repeated text from sections that match a query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from commonplace.services.evidence import EvidenceSection
 
 
 def without_repeats(found: Sequence[EvidenceSection]) -> list[EvidenceSection]:
-    """The sections, best first, with each text once: where it is best. A later section that holds it comes without."""
+    """The sections, best first, with each text once.
+
+    A section that contains a better one is shown without that text.
+    """
     kept: list[EvidenceSection] = []
     for one in found:
         better = [two for two in kept if two.record.address == one.record.address and two.collection is one.collection]
@@ -25,7 +28,7 @@ def without_repeats(found: Sequence[EvidenceSection]) -> list[EvidenceSection]:
 
 
 def _without(text: str, inner: str) -> str:
-    """A text without a section in it, whose heading goes as well."""
+    """The text without an inner section and its heading."""
     before, found, after = text.partition(inner) if inner else (text, "", "")
     if not found:
         return text

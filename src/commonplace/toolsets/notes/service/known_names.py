@@ -1,4 +1,4 @@
-"""Names that narrow a question: which folders, tags and types there are, and the nearest of an unknown one."""
+"""Checks of the folders, tags and types that narrow a query, and the nearest names for an unknown one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 
 MAX_KNOWN = 5
-"""Known names that an error gives."""
+"""Maximum number of known names that an error lists."""
 MIN_LIKENESS = 0.5
-"""Similarity of a name that is suggested, 0 to 1."""
+"""Minimum similarity of a suggested name, 0 to 1."""
 
 
 def require_known_folder(chosen: Sequence[Collection], prefix: str) -> None:
-    """Raise if no page lies below a path prefix.
+    """Raise if no page is below a path prefix.
 
     Raises:
         NotFoundError: kind "folder"; context holds `nearest`.
@@ -36,7 +36,7 @@ def require_known_folder(chosen: Sequence[Collection], prefix: str) -> None:
 
 
 def require_known_tag(chosen: Sequence[Collection], tag: str) -> None:
-    """Raise if no page has a tag, or one nested below it.
+    """Raise if no page has a tag or a tag nested below it.
 
     Raises:
         NotFoundError: kind "tag"; context holds `nearest`.
@@ -59,12 +59,12 @@ def require_known_type(chosen: Sequence[Collection], type_: str) -> None:
 
 
 def unknown(kind: str, name: str, common: Sequence[str], names: Iterable[str]) -> NotFoundError:
-    """The error for a name that nothing has.
+    """The error for an unknown name.
 
     Args:
-        kind: What it names.
+        kind: The kind of the name: "folder", "tag", "type" or "author".
         name: The unknown name.
-        common: Known names, the most common first.
+        common: Known names, most frequent first.
         names: All known names.
     """
     by_form: dict[str, str] = {}

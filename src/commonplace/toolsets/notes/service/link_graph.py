@@ -15,23 +15,23 @@ from commonplace.services.links import broken
 
 @dataclass(frozen=True, slots=True)
 class GraphStep:
-    """One page of a path, and how it is reached from the one before it."""
+    """One page of a path, and the direction of the link from the previous page."""
 
     address: Address
     forward: bool
-    """Whether the page before links to this one; else this one links to that."""
+    """Whether the previous page links to this one; False if this page links to the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedPage:
-    """A page that is linked to and does not exist."""
+    """A page that links name and that does not exist."""
 
     target: str
     sources: tuple[Address, ...]
 
 
 class LinkGraph:
-    """The resolved links between the pages of one collection, as of now."""
+    """The current resolved links between the pages of one collection."""
 
     def __init__(self, pairs: Iterable[tuple[Address, Address]]) -> None:
         self._out: dict[Address, list[Address]] = {}
@@ -42,12 +42,15 @@ class LinkGraph:
                 self._back.setdefault(target, []).append(source)
 
     def hubs(self, limit: int) -> list[tuple[Address, int]]:
-        """The pages that most others link to, with how many do, most first."""
+        """The pages with the most incoming links, each with the number of linking pages, most first."""
         counts = Counter({address: len(sources) for address, sources in self._back.items()})
         return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:limit]
 
     def neighbours(self, address: Address, depth: int) -> list[tuple[Address, int]]:
-        """The pages within so many links in either direction, with their distance, nearest first, then by path."""
+        """The pages at most `depth` links away in either direction, with their distance.
+
+        Nearest first, then by path.
+        """
         distance = {address: 0}
         frontier = [address]
         for step in range(1, depth + 1):
@@ -56,7 +59,7 @@ class LinkGraph:
         return sorted(((one, far) for one, far in distance.items() if far), key=lambda one: (one[1], one[0]))
 
     def path(self, start: Address, end: Address) -> list[GraphStep]:
-        """The shortest path between two pages over links in either direction; empty if there is none."""
+        """The shortest path between two pages over links in either direction; [] if there is none."""
         came: dict[Address, Address] = {start: start}
         frontier = [start]
         while frontier and end not in came:
@@ -88,7 +91,7 @@ def link_graph(collection: Collection) -> LinkGraph:
 def wanted_pages(
     collections: Collections, collection: Collection, address: Address | None = None
 ) -> list[UnresolvedPage]:
-    """Pages that are linked to and do not exist, the most wanted first; of one page's links, or of all."""
+    """Missing pages to which one page links, or any page; those with the most links first."""
     found: dict[str, tuple[str, list[Address]]] = {}
     for link in broken(collections, collection, address):
         name = without_suffix(link.link.target) or link.link.raw
@@ -98,6 +101,6 @@ def wanted_pages(
 
 
 def resolved_titles(collection: Collection, addresses: Iterable[Address]) -> Mapping[Address, str]:
-    """The titles of pages, as the index knows them."""
+    """The titles of pages from the index; pages that are not indexed are omitted."""
     records = {address: collection.index.record(address) for address in addresses}
     return {address: record.title for address, record in records.items() if record}

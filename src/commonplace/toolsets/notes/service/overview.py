@@ -1,4 +1,4 @@
-"""An overview of a folder of pages, for readers who do not know it."""
+"""An overview of a folder of pages for new readers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from commonplace.services.listing import every_document
 from commonplace.toolsets.notes.service.link_graph import link_graph
 
 PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md", "welcome.md")
-"""The pages at the root that say what a folder is for, in lower case, in the order in which they are looked for."""
+"""Lower-case names of the pages that describe a folder, in order of preference."""
 MAX_PURPOSE_CHARS = 400
 SAMPLED_PAGES = 40
-"""Pages whose links and names are looked at to tell how pages are written here."""
+"""Number of pages whose links and names are sampled for the style of the folder."""
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 
 
 MAX_READ_PAGES = 1_000
-"""Pages up to which each is read for an overview, which takes some 0.2 s then."""
+"""Maximum number of pages that are all read for an overview, which takes about 0.2 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class FindingCount:
     rule: str
     count: int
     first: str
-    """Path, and line if it is known, of the first."""
+    """Path of the first finding, with its line if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderOverview:
-    """The content of one folder; each list the most important first."""
+    """The content of one folder; each list has the most important items first."""
 
     name: str
     counts: Counts
     pages: int
-    """Below the folder that was asked for."""
+    """Number of pages below the requested folder."""
     purpose: str
     purpose_page: str
     folders: Sequence[tuple[str, int]]
@@ -64,7 +64,7 @@ class FolderOverview:
 
 def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
     """The overview of a collection, or of the part below a path prefix."""
-    # By date, because such a list waits until the history of a new index has been read.
+    # Sorting by date makes the list wait until the history of a new index has been read.
     records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix), sort="updated")))
     within = {record.address for record in records}
     graph = link_graph(collection)
@@ -97,7 +97,7 @@ def _common(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
-    """The folders directly below the prefix, with how many pages lie in each; those beside them count under "./"."""
+    """The folders directly below the prefix, each with its number of pages. Pages directly in it count as "./"."""
     counts: Counter[str] = Counter()
     for record in records:
         first, separator, _ = record.address.path[len(prefix) :].partition("/")
@@ -106,7 +106,7 @@ def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
 
 
 def _purpose(collection: Collection, records: Sequence[Record], prefix: str) -> tuple[str, str]:
-    """The first paragraph of the page that says what the folder is for, and the page's path."""
+    """The first paragraph of the page that describes the folder, and the page's path."""
     named = {record.address.name.lower(): record for record in records if record.address.folder == prefix.rstrip("/")}
     for record in filter(None, map(named.get, PURPOSE_FILES)):
         if record.description:
@@ -123,7 +123,7 @@ def _purpose(collection: Collection, records: Sequence[Record], prefix: str) -> 
 
 
 def _naming(records: Sequence[Record]) -> str:
-    """How most files are named."""
+    """The most frequent naming styles of the files."""
     styles: Counter[str] = Counter()
     for record in records:
         stem = record.address.stem
@@ -141,7 +141,7 @@ def _naming(records: Sequence[Record]) -> str:
 
 
 def _linking(collection: Collection, records: Sequence[Record]) -> str:
-    """How most links are written."""
+    """The most frequent link styles."""
     styles: Counter[str] = Counter()
     for record in records:
         for one in collection.index.links_from(record.address):

@@ -1,4 +1,4 @@
-"""Changes with author and time, and deleted pages."""
+"""Changes of pages with author and time, and deleted pages."""
 
 from __future__ import annotations
 
@@ -15,53 +15,53 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
 
 BATCH_COMMITS = 50
-"""Commits that are read at a time."""
+"""Number of commits read per batch."""
 MAX_COMMITS = 5_000
-"""Commits that are looked at for one answer."""
+"""Maximum number of commits read for one answer."""
 MAX_COMPARED_PAGES = 20
-"""Pages of a commit among which the one is looked for to which another was moved."""
+"""Maximum number of pages of a commit that are compared to find where a page was moved."""
 MIN_MOVED_SHARE = 0.5
-"""Share of common lines above which a new page has the text of a deleted one."""
+"""Minimum share of common lines, 0 to 1, at which a new page counts as a moved one."""
 CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
-"""Lines of a message that name an agent or a program, lower case."""
+"""Beginnings of message lines that credit an agent or a program, lower case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeFilter:
-    """The filter for commits; each given part must hold."""
+    """A filter for commits; all given parts must match."""
 
     address: Address | None = None
     prefix: str = ""
     since: datetime | None = None
     after: str = ""
-    """A commit of the folder's branch (7 or more digits), whatever it touched: only those after it."""
+    """A commit of the folder's branch (7 or more digits). Only commits after it match."""
     by: str = ""
     """Part of the name or address of the author, or of an agent or program that the message credits."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageCommit:
-    """A commit with the pages that it touched."""
+    """A commit with the pages that it changed."""
 
     commit: Commit
     pages: tuple[Address, ...]
     credits: tuple[str, ...]
-    """Agents and programs that its message names."""
+    """Agents and programs that the message credits."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletedPage:
-    """A page that is gone, and the last commit that has it."""
+    """A deleted page, and the last commit that contains it."""
 
     address: Address
     deleted_in: Commit
     last_in: str
     moved_to: Address | None = None
-    """Where the same commit put its text; None if it put it nowhere."""
+    """The page to which the same commit moved the text; None if there is none."""
 
 
 def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
-    """The commits that a filter keeps, newest first; `go_on` is called now and then and may end the walk.
+    """The commits that match a filter, newest first. `go_on` is called regularly and may raise to stop the iteration.
 
     Raises:
         NotFoundError: kind "revision": the branch has no commit `after`.
@@ -80,7 +80,7 @@ def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], No
 def deleted_pages(
     collection: Collection, wanted: ChangeFilter, limit: int, go_on: Callable[[], None]
 ) -> list[DeletedPage]:
-    """Pages that commits deleted and that are not there now, the latest first."""
+    """Pages that commits deleted and that do not exist now, latest deletion first."""
     found: dict[Address, DeletedPage] = {}
     there = collection.index.revisions()
     met: set[Address] = set()
@@ -107,7 +107,7 @@ def credited(message: str) -> tuple[str, ...]:
 
 
 def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:
-    """The commits that touched a page, or (None) anything in the folder, newest first."""
+    """The commits that changed a page, or anything in the folder if `address` is None, newest first."""
     history = collection.store.history
     seen = 0
     while history.available and seen < MAX_COMMITS:
@@ -120,7 +120,7 @@ def _walk(collection: Collection, address: Address | None, go_on: Callable[[], N
 
 
 def _later(collection: Collection, after: str, go_on: Callable[[], None]) -> frozenset[str]:
-    """The ids of the folder's commits after a commit. One that did not touch the folder counts by its date."""
+    """The ids of the folder's commits after a commit. A commit that did not change the folder is placed by its date."""
     found: dict[str, int] = {}
     for commit in _walk(collection, None, go_on):
         if commit.id.startswith(after.lower()):
@@ -143,7 +143,7 @@ def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:
 
 
 def _moved_to(collection: Collection, address: Address, commit: Commit, last: str) -> Address | None:
-    """The page that a commit made with much of the text of one that it deleted; None without one."""
+    """The page that a commit created with much of the text of a page that it deleted; None if there is none."""
     history = collection.store.history
     others = [one for one in commit.addresses if one.is_document and one != address]
     others.sort(key=lambda one: (one.name != address.name, one.path))

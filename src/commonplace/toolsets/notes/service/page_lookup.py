@@ -1,4 +1,4 @@
-"""From what a caller writes to the page that is meant: a path, title, alias, link, or the handle of a hit."""
+"""Resolves a caller's reference to a page: a path, title, alias, link, or the handle of a hit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from commonplace.services.writes.new_paths import daily_folder, has_folder, new_
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NEAREST_PAGES = 3
-"""Pages that an error suggests."""
+"""Maximum number of pages that an error suggests."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """A page, and the part of it that the reference names."""
+    """A page and the part of it that the reference names."""
 
     collection: Collection
     record: Record
@@ -31,23 +31,23 @@ class FoundPage:
 
 @dataclass(frozen=True, slots=True)
 class PagePath:
-    """Where a page is, or is to be."""
+    """The path of an existing or a new page."""
 
     collection: Collection
     address: Address
 
 
 def find_page(collections: Collections, reference: str) -> FoundPage:
-    """The page that a reference means.
+    """The page to which a reference resolves.
 
     Args:
         collections: The open folders.
-        reference: A path with or without suffix, id, title, alias, `[[link]]`, each with `#Heading` or `#^block` or
-            without; `NAME:` before it names the folder where several are served.
+        reference: A path with or without suffix, id, title, alias or `[[link]]`, each with or without `#Heading` or
+            `#^block`. A prefix `NAME:` selects the folder if several are served.
 
     Raises:
-        NotFoundError: kind "document"; context holds `nearest`, `folder` if the reference is a folder's path, and
-            `place`, where the page of a day would be, if the reference is a date.
+        NotFoundError: kind "document"; context holds `nearest`. It also holds `folder` if the reference is a folder's
+            path, and `place`, the path of the daily page, if the reference is a date.
     """
     sides = [_chosen(collections, text) for text in _sides(reference)]
     for chosen, rest in sides:
@@ -62,12 +62,12 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
 def path_among(
     collections: Collections, reference: str, pages: Pages[tuple[str, Address]]
 ) -> tuple[PagePath, str] | None:
-    """The path, and the fragment, by which a reference names one of some pages, there or not; None if it does not.
+    """The path and the fragment if a reference names one of these pages, which need not exist; else None.
 
     Args:
         collections: The open folders.
-        reference: A path with or without suffix, with `#Heading` or `#^block` or without.
-        pages: Each with the name of its folder.
+        reference: A path with or without suffix, with or without `#Heading` or `#^block`.
+        pages: The name of the folder and the address of each page.
     """
     chosen, rest = _chosen(collections, _unwrapped(reference))
     for name, fragment in _splits(rest):
@@ -80,10 +80,10 @@ def path_among(
 
 
 def page_path(collections: Collections, reference: str) -> PagePath:
-    """Where a page of this path is, or is to be written; `.md` is added to a path without it.
+    """The path of an existing or a new page; a missing `.md` is added.
 
     Raises:
-        InvalidInputError: it is no path of a page.
+        InvalidInputError: the reference is not a valid path of a page.
         NotFoundError: no folder is served.
     """
     chosen, rest = _chosen(collections, _unwrapped(reference))
@@ -93,7 +93,7 @@ def page_path(collections: Collections, reference: str) -> PagePath:
 
 
 def new_page_path(collections: Collections, reference: str) -> PagePath:
-    """Where a page is to be written: as `page_path`, but no mere name that other pages or a folder have.
+    """The path of a new page. Unlike `page_path`, refuses a bare name that other pages or a folder have.
 
     Raises:
         InvalidInputError, NotFoundError: as from `page_path`.
@@ -106,14 +106,14 @@ def new_page_path(collections: Collections, reference: str) -> PagePath:
 
 
 def folder_prefix(collections: Collections, folder: str) -> tuple[Sequence[Collection], str]:
-    """The collections and the path prefix (`notes/`, or "") that a folder argument means."""
+    """The collections and the path prefix (`notes/`, or "") that a folder argument selects."""
     chosen, rest = _chosen(collections, folder.strip())
     path = rest.strip("/")
     return chosen, f"{path}/" if path and path != "." else ""
 
 
 def shown_path(collections: Collections, collection: Collection, address: Address) -> str:
-    """The path by which a page is named to callers: with its folder's name where several are served."""
+    """The path of a page for callers, prefixed by the name of its folder if several are served."""
     return address.path if len(collections.members) == 1 else f"{collection.name}:{address.path}"
 
 
@@ -140,7 +140,7 @@ def _chosen(collections: Collections, text: str) -> tuple[Sequence[Collection], 
 
 
 def _splits(text: str) -> list[tuple[str, str]]:
-    """Each way to part a reference into name and fragment: file names may hold `#`."""
+    """Every split of a reference into name and fragment, because file names may contain `#`."""
     found = [(text, "")]
     at = text.rfind("#")
     while at > 0:

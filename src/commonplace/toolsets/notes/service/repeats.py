@@ -1,7 +1,7 @@
-"""Answers of writes that are sent again: the second call answers as the first did, and writes nothing.
+"""Answers to repeated writes: a repeated call returns the first answer and writes nothing.
 
-A request id stands for one call. With other arguments it is refused: an answer of the first call would report a write
-that was never made.
+A request id belongs to one call. The same id with other arguments is an error, because the first answer would report a
+write that was never made.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 
 MAX_REPEATS = 512
-"""Answers that are kept; the oldest are forgotten."""
+"""Maximum number of cached answers; the oldest are evicted."""
 TURNS = 32
-"""Locks by which equal calls wait for each other."""
+"""Number of locks that serialize equal calls."""
 REPEAT_SECONDS = 900.0
 """Seconds for which an answer is kept."""
 MARK_DIGITS = 32
@@ -32,20 +32,20 @@ MARK_DIGITS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteCall:
-    """A call that writes, as far as two calls are compared."""
+    """The parts of a writing call that decide whether two calls are equal."""
 
     bases: tuple[str, ...]
     """The identities of the folders that the caller sees."""
     client: str
-    """The caller. With a request id not the session, which is another one when the call is sent again."""
+    """The caller. With a request id this is not the session, because a repeated call may come from another session."""
     tool: str
     arguments: Mapping[str, Json]
     request_id: str
-    """"" where the caller gave none."""
+    """The caller's request id; "" if there is none."""
 
     @property
     def key(self) -> str:
-        """The same for calls that are the same, and no other: hex digits."""
+        """Hex digest that identifies the call; equal calls have the same key."""
         if self.request_id:
             return _digest([list(self.bases), self.client, "id", self.request_id])
         return _digest([list(self.bases), self.client, "text", self.content])
@@ -59,26 +59,26 @@ class WriteCall:
 
     @property
     def content(self) -> str:
-        """The same for calls of one tool with the same arguments, and no others: hex digits."""
+        """Hex digest of the tool and its arguments."""
         return _digest([self.tool, dict(self.arguments)])
 
 
 @dataclass(frozen=True, slots=True)
 class WriteAnswer:
-    """The answer of a write, and what it left."""
+    """The answer to a write, and the state of the pages after it."""
 
     text: str
     collection: Collection
     left: Mapping[Address, str]
-    """Revision by address after the write; "" for a page that it deleted."""
+    """Revision by address after the write; "" for a deleted page."""
 
     def stands(self) -> bool:
-        """Whether every page is still as the write left it."""
+        """Whether every page still has the revision that the write gave it."""
         return all(_revision(self.collection, address) == revision for address, revision in self.left.items())
 
 
 class RepeatedWrites:
-    """The answers of the last writes, by caller and call."""
+    """The answers to recent writes, by caller and call."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -88,12 +88,13 @@ class RepeatedWrites:
         self._turns = tuple(Lock() for _ in range(TURNS))
 
     def once(self, call: WriteCall, write: Callable[[], WriteAnswer]) -> str:
-        """The answer of the same call, found by its request id, else by its text while its pages are as it left them.
+        """Return the answer to an equal earlier call, or run `write` and cache its answer.
 
-        If there is none, `write` makes it. Two equal calls at once are made one after the other.
+        An earlier call is found by its request id. Without an id it is found by its content, and only while its pages
+        are unchanged since. Equal concurrent calls run one after the other.
 
         Raises:
-            InvalidInputError: kind "argument": the request id stands for another call.
+            InvalidInputError: kind "argument": the request id was used for another call.
         """
         key = call.key
         with self._turns[int(key[:2], 16) % len(self._turns)]:

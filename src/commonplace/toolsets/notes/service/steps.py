@@ -1,4 +1,4 @@
-"""One or several writes of pages as one step: one transaction, and where writes are committed one commit."""
+"""Several writes of pages as one step: one transaction, and at most one commit."""
 
 from __future__ import annotations
 
@@ -35,38 +35,38 @@ MOVE_FIRST = "Move first, and once, then write or edit under the new path."
 
 @dataclass(frozen=True, slots=True)
 class WriteStep:
-    """A page's whole text."""
+    """Replaces the whole text of a page, or creates it."""
 
     address: Address
     text: str
     revision: str = ""
-    """The revision that the writer saw, or "" to go by what its session was shown."""
+    """The revision that the writer saw; "" to use the revision that its session was shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditStep:
-    """Named changes of a page."""
+    """Applies named changes to a page."""
 
     address: Address
     changes: tuple[PageChange, ...]
     revision: str = ""
     again: bool = False
-    """Whether a text that is already at its place is appended once more."""
+    """Whether to append a text that is already at the end of its section."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveStep:
-    """A page or a whole folder under a new path; links follow."""
+    """Moves a page or a whole folder to a new path and updates links."""
 
     old: str
     new: str
     moves: tuple[tuple[Address, Address], ...]
-    """Every file that moves, and where to."""
+    """Old and new address of every file that moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteStep:
-    """A page that goes."""
+    """Deletes a page."""
 
     address: Address
     revision: str = ""
@@ -83,19 +83,19 @@ class StepResult:
     address: Address
     """Address of the page after the step."""
     before: bytes | None
-    """None for a new page."""
+    """Bytes before the step; None for a new page."""
     after: bytes | None
-    """None for a page that was deleted."""
+    """Bytes after the step; None for a deleted page."""
     relinked: tuple[Address, ...] = ()
     """Pages whose links a move rewrote, by path."""
     pinned: tuple[Address, ...] = ()
-    """Rewritten pages with links that the new names would have redirected."""
+    """Pages whose links were rewritten because the new names would have redirected them."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to what a move moved now."""
     not_rewritten: tuple[Address, ...] = ()
     """Pages that are not UTF-8, with links that a move made lead elsewhere."""
     redirected: tuple[RedirectedLink, ...] = ()
-    """Links of other pages that a write, an edit or a deletion made lead elsewhere."""
+    """Links of other pages that resolve elsewhere after a write, an edit or a deletion."""
 
     @property
     def revision(self) -> str:
@@ -104,7 +104,7 @@ class StepResult:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the page already was as the step makes it."""
+        """Whether the step did not change the page."""
         return self.before == self.after
 
 
@@ -114,14 +114,14 @@ class StepsReceipt:
 
     results: tuple[StepResult, ...]
     commit: str
-    """The commit's id, "" when nothing was committed."""
+    """Id of the commit; "" if nothing was committed."""
     retained: dict[Address, RetainedCopy] = field(default_factory=dict[Address, RetainedCopy])
 
 
 def run_steps(collection: Collection, steps: Sequence[Step], request: WriteRequest, mark: str = "") -> StepsReceipt:
     """Make all the steps, or none of them.
 
-    A whole replacement of a page or of its body, or a deletion, needs its revision, passed or shown to the session.
+    Replacing a whole page or its body, and deleting a page, needs the page's revision, passed or shown to the session.
 
     Args:
         collection: Where the pages are.
@@ -159,14 +159,14 @@ def _made(collection: Collection, steps: Sequence[Step], request: WriteRequest, 
 
 
 def numbered_step(error: KnowledgeError, number: int, steps: int) -> KnowledgeError:
-    """The same error with a message that names the step, from 1 on, which context `step` gives, too."""
+    """A copy of the error whose message names the step, counted from 1, as does the context key `step`."""
     same = numbered(error, f"Step {number} of {steps}")
     same.context["step"] = number
     return same
 
 
 def default_message(steps: Sequence[Step]) -> str:
-    """The message of a commit whose writer gives none."""
+    """The commit message of a writer that gives none."""
     if len(steps) != 1:
         return f"Change: {len(steps)} steps"
     match steps[0]:
@@ -181,17 +181,17 @@ def default_message(steps: Sequence[Step]) -> str:
 
 
 class _Run:
-    """The steps of one transaction, in order."""
+    """Runs the steps of one transaction in order."""
 
     def __init__(self, collection: Collection, transaction: Transaction, request: WriteRequest) -> None:
         self._collection = collection
         self._transaction = transaction
         self._request = request
         self._known: dict[Address, tuple[bytes | None, SeenEvidence]] = {}
-        """Each page afterwards, None for one that is gone, and how the writer knows it."""
+        """Bytes of each changed page, None if it was deleted, and the evidence that the writer has seen them."""
         self._written: set[Address] = set()
         self._came: dict[Address, tuple[Address, bytes]] = {}
-        """Where each moved page was, and what it said there."""
+        """Original address and bytes of each moved page, by its new address."""
 
     def make(self, step: Step) -> StepResult:
         match step:
@@ -224,7 +224,7 @@ class _Run:
         document = read_document(address, raw)
         content = _replaced(document.raw, step.text)
         if content == raw:
-            self._known[address] = raw, SeenEvidence.PASSED  # the text is the writer's own
+            self._known[address] = raw, SeenEvidence.PASSED  # the writer sent exactly this text
             return StepResult(step, address, raw, raw)
         evidence = self._require_evidence(address, raw, step.revision)
         redirected = self._redirected(address, raw, content)
@@ -294,7 +294,7 @@ class _Run:
         return StepResult(step, address, raw, None, redirected=redirected)
 
     def _redirected(self, address: Address, before: bytes | None, after: bytes | None) -> tuple[RedirectedLink, ...]:
-        """The links of other pages that a write makes lead elsewhere, as far as the index knows them."""
+        """The links of other pages that a write redirects, according to the index."""
         was = self._came.get(address, (address, b""))[0]
         found = redirected_by(self._collection, was, before, after)
         now = {was: address}
@@ -321,7 +321,7 @@ class _Run:
         return evidence
 
     def _unseen(self, address: Address, raw: bytes, revision: str) -> ConflictError:
-        """The conflict about a page as it was before these steps, as only that can be read."""
+        """The conflict about a page as it was before these steps, the only state that can be read."""
         return unseen_conflict(self._collection, *self._came.get(address, (address, raw)), self._of(revision))
 
     def _of(self, revision: str) -> WriteRequest:
@@ -345,7 +345,7 @@ class _Run:
             self._retain(address)
 
     def _retain(self, address: Address) -> None:
-        """Retain what a page said before these steps, wherever it was."""
+        """Retain the bytes that a page had before these steps, at its original address."""
         self._transaction.retain(self._came.get(address, (address, b""))[0])
 
     def _check_new(self, address: Address, content: bytes) -> None:
@@ -361,6 +361,6 @@ class _Run:
 
 
 def _replaced(raw: bytes, text: str) -> bytes:
-    """The page's bytes with another text; the text's own bytes if they are the same already."""
+    """The bytes of a page after its text is replaced; unchanged if the text is the same."""
     document = read_document(Address("page.md"), raw)
     return raw if text.encode() == raw else edits.replace_text(document, text)

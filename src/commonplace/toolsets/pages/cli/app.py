@@ -1,4 +1,4 @@
-"""The command `cn` as a whole: finds the command, and turns whatever ends it into a line and an exit code."""
+"""The program `cn`: parses the command line, runs the command, and maps errors to a message and an exit code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from commonplace.toolsets.pages.cli.failures import EXIT_CODES, GENERAL, INTERRU
 from commonplace.toolsets.pages.rules.space import key_digest
 
 _NO_NAME = re.compile(r"[^a-z0-9_-]+")
-"""Characters that some client does not allow in a server's name."""
+"""Characters that some clients do not allow in a server's name."""
 
 SUMMARY = """Search a Confluence space that was synced to Markdown, and serve it to an AI assistant."""
 NOT_THERE = "is not there yet: this version searches and serves spaces that are already synced"
@@ -36,11 +36,11 @@ def run(argv: Sequence[str], parts: CnDependencies) -> int:
     """Run one command line.
 
     Args:
-        argv: Without the program's name.
-        parts: What the composition root lends.
+        argv: The arguments without the program's name.
+        parts: Functions of the composition root.
 
     Returns:
-        The exit code, as `failures.EXIT_CODES` lists them.
+        The exit code, as listed in `failures.EXIT_CODES`.
     """
     command = get_command(_app(parts))
     read_plainly(command)
@@ -61,7 +61,7 @@ def _exit_code_of(command: Any, argv: Sequence[str]) -> int:  # noqa: ANN401 - t
     except typer.TyperException as error:
         message(f"Error: {error.format_message()}")
         return INVALID
-    except BrokenPipeError:  # a reader such as `head` has enough, which is no failure
+    except BrokenPipeError:  # a reader such as `head` has closed the pipe, which is not a failure
         sys.stderr.close()
         return PIPE_CLOSED
     return code if isinstance(code, int) else 0
@@ -152,7 +152,7 @@ class _Bound:
 
     def __init__(self, name: str, command: Callable[..., int], parts: CnDependencies) -> None:
         self.__name__ = name
-        self.__annotations__ = {}  # typer looks here too; the signature says everything
+        self.__annotations__ = {}  # typer reads this attribute; the signature has the types
         self._command = command
         self._parts = parts
         parameters, self._taken = expanded(command, "parts")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from commonplace.toolsets.pages.rules.space import Space
 
 MessageSink = Callable[[str], None]
-"""Tells a person one line."""
+"""Prints one line for a person."""
 
 
 class SpaceHandle(Protocol):
@@ -54,11 +54,11 @@ class CnDependencies:
 
     open: Callable[[Settings], SpaceHandle]
     serve: Callable[[Settings, MessageSink], None]
-    """Serve the space over MCP until the client goes, and say how the start goes on."""
+    """Serves the space over MCP until the client disconnects, and reports the progress of the start."""
 
     @contextmanager
     def opened(self, settings: Settings) -> Generator[SpaceHandle]:
-        """A space for the length of a `with` block."""
+        """Open a space for the duration of a `with` block."""
         place = self.open(settings)
         try:
             yield place
@@ -79,19 +79,19 @@ class EngineOptions:
         """The settings of a command on the space at a path.
 
         Raises:
-            ConfigError: a setting is not valid.
+            ConfigError: a setting is invalid.
         """
         flags: Flags = {"kb": [path], "engine": self.engine, "search_url": self.meilisearch, "toolset": "pages"}
         return load_settings(flags=flags)
 
 
 def out(text: str) -> None:
-    """Data, with a line end, on standard output."""
+    """Write data with a line end to standard output."""
     sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
 
 
 def message(text: str) -> None:
-    """One line for a person, on standard error."""
+    """Write one line for a person to standard error."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()

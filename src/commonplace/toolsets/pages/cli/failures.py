@@ -1,4 +1,4 @@
-"""Failures of `cn`: one line on standard error, and an exit code of its own."""
+"""Failures of `cn`: one line on standard error, and a specific exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXIT_CODES = (
     (11, "folder not found"),
     (INTERRUPTED, "interrupted"),
 )
-"""For the help."""
+"""Exit codes with their meaning, for the help text."""
 
 _BY_KIND = {
     (Code.NOT_FOUND, "space"): GENERAL,
@@ -45,5 +45,5 @@ _BY_CODE = {
 
 
 def exit_code(error: KnowledgeError) -> int:
-    """The exit code of an error; 1 for what has none of its own."""
+    """The exit code of an error; 1 if it has no code of its own."""
     return _BY_KIND.get((error.code, error.kind)) or _BY_CODE.get(error.code, GENERAL)

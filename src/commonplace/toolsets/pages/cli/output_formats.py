@@ -1,4 +1,4 @@
-"""A search's answer as JSON, as XML and for people."""
+"""The answer to a search as JSON, as XML and as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def answer_json(query: str, filters: JsonObject, answer: PageAnswer, milliseconds: int) -> str:
-    """One JSON document; dates are unix seconds."""
+    """The answer as one JSON document; dates are unix seconds."""
     return as_json(
         {
             "query": query,
@@ -28,7 +28,7 @@ def answer_json(query: str, filters: JsonObject, answer: PageAnswer, millisecond
 
 
 def answer_xml(query: str, filters: JsonObject, answer: PageAnswer) -> str:
-    """One XML document; `count` counts all pages that match."""
+    """The answer as one XML document; `count` is the number of all matching pages."""
     lines = [f"<search-results query={_attribute(query)} count={_attribute(str(answer.total))}>"]
     if filters:
         lines += ["  <filters>", *_elements(filters, "    "), "  </filters>"]
@@ -39,7 +39,7 @@ def answer_xml(query: str, filters: JsonObject, answer: PageAnswer) -> str:
 
 
 def answer_text(query: str, answer: PageAnswer) -> str:
-    """Lines for a person."""
+    """The answer as lines for a person."""
     if not answer.hits:
         return f'No results found for "{one_line(query)}"'
     lines = [f'Found {answer.total} result(s) for "{one_line(query)}"']
@@ -55,7 +55,7 @@ def status_xml(values: JsonObject, warnings: Sequence[str] = ()) -> str:
     """The status as XML.
 
     Args:
-        values: The status as it is given in JSON.
+        values: The status in its JSON form.
         warnings: Sentences about the pages.
     """
     space = values["space"]
@@ -72,7 +72,7 @@ def status_xml(values: JsonObject, warnings: Sequence[str] = ()) -> str:
 
 
 def as_json(values: JsonObject) -> str:
-    """JSON in which every script stays readable."""
+    """JSON that does not escape characters outside ASCII."""
     return json.dumps(values, ensure_ascii=False, allow_nan=False)
 
 
@@ -92,7 +92,7 @@ def _result(rank: int, hit: PageHit) -> dict[str, Json]:
 
 
 def _elements(values: JsonObject, indent: str) -> Iterator[str]:
-    """An element for each value; a list has one for each item, named in the singular. Empty values have none."""
+    """One element for each value, and for each item of a list, named in the singular. Empty values are omitted."""
     for name, value in values.items():
         if isinstance(value, Sequence) and not isinstance(value, str):
             if value:
@@ -114,5 +114,5 @@ def _attribute(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """The text without what no XML document may hold."""
+    """The text with each character that XML forbids replaced by U+FFFD."""
     return _NO_XML.sub("\ufffd", text)

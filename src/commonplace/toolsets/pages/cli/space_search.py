@@ -1,4 +1,4 @@
-"""`cn search`: searching a space, bringing its index up to date, and saying how it stands."""
+"""`cn search`: searches a space, updates its index, and reports the index's status."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from commonplace.toolsets.pages.rules.queries import RebuildReport
 
 READY_SECONDS = 600.0
-"""How long a status waits for an index that is being built."""
+"""Timeout in seconds of `status` for an index that is being built."""
 _DAY = "YYYY-MM-DD"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatOptions:
-    """In which form an answer is given."""
+    """Options for the format of the answer."""
 
     as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False
     as_xml: Annotated[bool, typer.Option("--xml", help="Answer in XML.")] = False
 
     def check(self) -> None:
-        """Check that one form is requested.
+        """Check that at most one format is requested.
 
         Raises:
-            InvalidInputError: both are.
+            InvalidInputError: both formats are requested.
         """
         if self.as_json and self.as_xml:
             raise InvalidInputError("--json and --xml exclude each other: give one of them.", kind="argument")
@@ -78,7 +78,7 @@ class SearchOptions:
         """The search that the options describe.
 
         Raises:
-            InvalidInputError: an option's value is not valid.
+            InvalidInputError: the value of an option is invalid.
         """
         if self.sort not in {None, *get_args(Sort)}:
             raise InvalidInputError(f"sort must be one of {', '.join(get_args(Sort))}; got {self.sort!r}")
@@ -97,14 +97,14 @@ class SearchOptions:
         )
 
     def active(self) -> JsonObject:
-        """The filters that were given, by name."""
+        """The given filters by name."""
         return {name: value for name, value in asdict(self).items() if value and name != "limit"}
 
 
 def search(
     parts: CnDependencies, words: list[str], filters: SearchOptions, form: FormatOptions, engine: EngineOptions
 ) -> int:
-    """Search the space of the current folder; the exit code."""
+    """Search the space of the current folder; return the exit code."""
     form.check()
     text = " ".join(words)
     query = filters.query(text)
@@ -126,7 +126,7 @@ def search(
 
 
 def index(parts: CnDependencies, indexing: IndexOptions, engine: EngineOptions) -> int:
-    """Bring the search index up to date; the exit code."""
+    """Update the search index; return the exit code."""
     with parts.opened(engine.settings()) as place:
         place.engine.connect()
         made: RebuildReport = place.engine.rebuild(afresh=indexing.force, dry_run=indexing.dry_run)
@@ -141,7 +141,7 @@ def index(parts: CnDependencies, indexing: IndexOptions, engine: EngineOptions) 
 
 
 def status(parts: CnDependencies, form: FormatOptions, engine: EngineOptions) -> int:
-    """Say how the search stands; the exit code is that of what is wrong."""
+    """Print the status of the search; the exit code reports the problem, 0 if there is none."""
     form.check()
     with parts.opened(engine.settings()) as place:
         values, code = _status(place)
@@ -177,7 +177,7 @@ def _status(place: SpaceHandle) -> tuple[dict[str, Json], int]:
 
 
 def _unreadable(count: int) -> list[str]:
-    """The line about pages that are not read whole; none without such pages."""
+    """The line about pages whose frontmatter cannot be read completely; [] if there are none."""
     pages = "1 page has" if count == 1 else f"{count} pages have"
     return [f"{pages} frontmatter that cannot be read; 'cn search index' names them."] if count else []
 

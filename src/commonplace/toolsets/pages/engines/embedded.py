@@ -44,7 +44,7 @@ READY_SECONDS = 45.0
 MAX_TRIES = 3
 """Maximum attempts of a search if the index changes meanwhile."""
 EARLIEST = -62_135_596_800
-"""The first second of the year 1, before every date."""
+"""First second of the year 1 in unix seconds, before every date."""
 ADDRESS_THRESHOLD = 500
 """Number of changed documents above which all records are read in pages."""
 
@@ -55,7 +55,7 @@ class PageTable:
 
     generation: int = -1
     paths: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Path by page id, as the space file has it."""
+    """Path by page id from the space file."""
     revisions: dict[Address, Revision] = field(default_factory=dict[Address, Revision])
     entries: dict[Address, Page | UnusablePage | None] = field(
         default_factory=dict[Address, Page | UnusablePage | None]
@@ -76,7 +76,7 @@ class EmbeddedEngine:
     """`toolsets.pages.rules.ports.PageEngine` on a folder's own index.
 
     Args:
-        index: Index of the folder, which its opener updates and closes.
+        index: Index of the folder; whoever opened it updates and closes it.
         store: The folder.
         space: Returns the current space.
     """
@@ -109,7 +109,7 @@ class EmbeddedEngine:
         return len(self._current().pages)
 
     def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
-        """Index the changes, or everything."""
+        """Index the changed files, or rebuild the index."""
         if dry_run:
             gathered = PageReader(self._store, self._space())
             return RebuildReport(len(gathered.pages), gathered.unusable, gathered.flawed)
@@ -119,7 +119,7 @@ class EmbeddedEngine:
         return RebuildReport(len(table.pages), (*table.unusable, *unread), flawed_pages(table.pages.values()))
 
     def search(self, query: PageQuery) -> PageAnswer:
-        """The best pages."""
+        """The best matching pages."""
         self._index.wait_ready(READY_SECONDS)
         if not query.text.strip():
             table = self._current()
@@ -142,7 +142,7 @@ class EmbeddedEngine:
         return PageAnswer(tuple(hits[: query.limit]), max(sum(one.total for one in found), len(first)), notice)
 
     def _titled(self, query: PageQuery, table: PageTable) -> list[Page]:
-        """The pages whose title is the query, which come first unless a sort is requested."""
+        """The pages whose title equals the query. They come first unless a sort is requested."""
         titled = table.by_title.get(fold_label(as_one_line(query.text)), []) if query.sort is None else []
         if not titled or query.filter == PageFilter():
             return titled
@@ -150,7 +150,7 @@ class EmbeddedEngine:
         return [page for page in titled if page.id in kept]
 
     def _by_words(self, query: PageQuery, table: PageTable) -> Sequence[SearchResult]:
-        """The results of a search. With a sort by date, pages without the date are a second result."""
+        """The results of a search. With a sort by date, pages without the date form a second result."""
         kept = table.chooser.matching(PageFilter(labels=query.filter.labels, author=query.filter.author))
         within = replace(self._within(table, kept), dates=_stated(query.filter))
         asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)

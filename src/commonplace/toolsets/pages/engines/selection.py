@@ -17,7 +17,7 @@ EMBEDDED, SERVER = ENGINES = ("embedded", "meilisearch")
 """Values of `--engine`."""
 DEFAULT_URL = "http://localhost:7700"
 HOME_FILE = ".cn/config.json"
-"""Relative to the user's home; its `search` applies if the space's own file names no server."""
+"""Path relative to the user's home. Its `search` applies if the space's own file names no server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class EngineRequest:
     """The caller's request for an engine."""
 
     engine: str | None = None
-    """One of `ENGINES`; None: the server if one is named, else the embedded one."""
+    """One of `ENGINES`; None for the server if a URL is given, else the embedded engine."""
     url: str | None = None
     """URL of a server, from a flag or the environment."""
     key: str | None = None
@@ -49,7 +49,8 @@ def server_for(request: EngineRequest, space: Space, home: Path) -> EngineServer
         home: The user's home.
 
     Raises:
-        ConfigError: no such engine, the user's own file is not a JSON object, or a file's URL or key is not a text.
+        ConfigError: the engine is unknown, the user's own file is not a JSON object, or a URL or key in a file is not a
+            string.
     """
     if request.engine not in {None, *ENGINES}:
         raise ConfigError(f"Unknown engine {request.engine!r}: expected one of {', '.join(ENGINES)}.", kind="engine")
@@ -69,7 +70,7 @@ def server_engine(server: EngineServer, store: Store, space: Callable[[], Space]
     """The engine on a server.
 
     Raises:
-        ConfigError: its URL is invalid.
+        ConfigError: the server's URL is invalid.
     """
     from commonplace.toolsets.pages.engines.meilisearch.client import MeilisearchClient  # noqa: PLC0415 - most spaces need none
     from commonplace.toolsets.pages.engines.meilisearch.engine import MeilisearchEngine  # noqa: PLC0415
@@ -83,10 +84,10 @@ def embedded_engine(index: Index, store: Store, space: Callable[[], Space]) -> P
 
 
 def _named(search: JsonObject, file: str) -> EngineServer | None:
-    """The server that a file names.
+    """The server that a file names; None if it names none.
 
     Raises:
-        ConfigError: its URL or key is not a text.
+        ConfigError: the URL or key is not a string.
     """
     for name, example in (("meilisearchUrl", DEFAULT_URL), ("apiKey", "the key itself")):
         if search.get(name) is not None and not isinstance(search[name], str):

@@ -15,12 +15,12 @@ from commonplace.toolsets.pages.rules.queries import PageFilter, PageHit, PageQu
 from commonplace.toolsets.pages.service import PAGES_KEY
 
 SHARED_SNIPPET_CHARS = 560
-"""Characters that the snippets of an answer share, so that ten hits, structured and as text, cost 1,700 tokens."""
+"""Number of characters for all snippets of an answer, so that ten hits, structured and as text, cost 1,700 tokens."""
 _CALLERS_FAULT = {Code.INVALID, Code.TOO_LARGE}
 
 
 def search(call: Call, arguments: SearchPages) -> ToolResult:
-    """Pages that answer a query, best first."""
+    """Pages that match a query, best first."""
     now = time.time()
     times = TimeFilters(
         created_after=arguments.created_after,
@@ -48,7 +48,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
     except KnowledgeError as error:
         if error.code in _CALLERS_FAULT:
             raise
-        # Whatever it was, callers are told that the search failed.
+        # The contract reports every other error as a failed search.
         raise KnowledgeError(str(error)) from error
     rows = [_hit(hit) for hit in answer.hits]
     shown: JsonObject = {"results": rows, "total": answer.total, "query": arguments.query}
@@ -58,7 +58,7 @@ def search(call: Call, arguments: SearchPages) -> ToolResult:
 
 
 def read_page(call: Call, arguments: ReadPage) -> ToolResult:
-    """One page, by its path or its id."""
+    """One page by its path or its id."""
     if arguments.path is not None and arguments.id is None:
         whole = call.services.of(PAGES_KEY).at(arguments.path)
     elif arguments.id is not None and arguments.path is None:
@@ -76,7 +76,7 @@ def read_page(call: Call, arguments: ReadPage) -> ToolResult:
 
 
 def show_error(error: KnowledgeError) -> str:
-    """The error, in the contract's three forms."""
+    """The text of an error in one of the contract's three forms."""
     if error.code in _CALLERS_FAULT:
         return f"Invalid params: {str(error).replace('Invalid argument ', '').removesuffix('.')}"
     if error.code is Code.NOT_FOUND and error.kind == "page":

@@ -11,15 +11,15 @@ ELLIPSIS = "..."
 
 
 def page_excerpt(content: str, wanted: HighlightTerms, limit: int = SNIPPET_CHARS) -> str:
-    """Plain text around a wanted word if the body has one, else the beginning of the body.
+    """Plain text around a matching word in the body; the beginning of the body if no word matches.
 
     Args:
         content: A page's Markdown, with or without its title line, which is not searched.
         wanted: The terms of the search.
-        limit: Maximum number of characters, `...` at a cut end included.
+        limit: Maximum number of characters, including `...` at a truncated end.
     """
     body = without_title(content).strip()
-    room = limit - 2 * (len(ELLIPSIS) - 1)  # each cut end is marked with one character already
+    room = limit - 2 * (len(ELLIPSIS) - 1)  # The snippet already marks each truncated end with one character.
     # The windows overlap, so that no word is split.
     for start in range(0, max(len(body), 1), MAX_SOURCE_CHARS - limit):
         found = matching_snippet(body[start : start + MAX_SOURCE_CHARS], wanted, room)

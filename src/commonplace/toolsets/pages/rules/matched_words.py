@@ -16,20 +16,20 @@ from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, flat_t
 from commonplace.domain.words.grams import grams, without_grams
 
 ONE_TYPO, TWO_TYPOS = 5, 9
-"""Minimum length of a word in which one typing error is tolerated, and two."""
+"""Minimum length of a word in which one typing error is tolerated, and in which two are."""
 MAX_FORMS = 12
 """Maximum number of forms of one word that are highlighted."""
 MAX_TRIES = 200
 """Maximum number of occurrences of a word inside other words that are examined."""
 MAX_QUERY_WORDS = 32
 MAX_WORD_CHARS = 64
-"""Longer words are matched whole only."""
+"""Maximum length of a word for inexact matches; longer words match only as a whole."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 Occurrence = tuple[int, int]
-"""Start and end."""
+"""Start and end offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class QueryWords:
 
     words: tuple[str, ...]
     last: str
-    """The word that also matches as a prefix; "" if none does."""
+    """The word that also matches as a prefix, which is the last one; "" if there is none."""
     parts: tuple[str, ...]
-    """Grams of text in scripts that write words without blanks."""
+    """Grams of text in scripts without blanks between words."""
 
     @classmethod
     def of(cls, text: str) -> QueryWords:
@@ -55,7 +55,9 @@ class QueryWords:
         return cls((*chosen, *joined), last, tuple(dict.fromkeys(grams(text.lower()))))
 
     def in_text(self, text: str) -> HighlightTerms:
-        """The forms in which the words occur in a text: whole or as a prefix; only if no word does, with typing errors.
+        """The forms in which the words occur in a text, as whole words or prefixes.
+
+        Words with typing errors match only if nothing else does.
 
         Args:
             text: A page's Markdown.
@@ -65,7 +67,7 @@ class QueryWords:
         if not spans and not lower.isascii():
             spans = self._spans(flat_text(lower))
         written = dict.fromkeys(lower[start:end] for start, end in spans)
-        # Beside text in a script without blanks, a word is no whole word where highlights are searched.
+        # Next to text in a script without blanks, the highlighter does not recognise a whole word.
         loose = {lower[start:end] for start, end in spans if not _stands_alone(lower, start, end)}
         words = {form: frozenset({form}) for form in written if form not in loose}
         parts = [part for part in self.parts if len(part) > 1 and part in lower]
@@ -91,8 +93,8 @@ def fold_word(word: str) -> str:
 
 
 def within_typos(word: str, other: str, most: int) -> bool:
-    """Whether a word becomes another by at most `most` insertions, deletions, replacements and swaps of neighbours."""
-    # Each error takes away one letter at most, so many pairs are told apart without counting.
+    """Whether `most` or fewer insertions, deletions, replacements and swaps of neighbours make one word the other."""
+    # Each error removes at most one letter, so many pairs can be rejected without computing the distance.
     if abs(len(word) - len(other)) > most or len(set(word).difference(other)) > most:
         return False
     before: list[int] = []
@@ -110,7 +112,7 @@ def within_typos(word: str, other: str, most: int) -> bool:
 
 
 def _whole(word: str, text: str) -> list[Occurrence]:
-    """The first occurrence of a word as a whole word."""
+    """The first occurrence of a word as a whole word, else []."""
     found = _pattern(word).search(text)
     if found:
         return [found.span()]
@@ -126,13 +128,13 @@ def _whole(word: str, text: str) -> list[Occurrence]:
 
 @lru_cache(maxsize=1024)
 def _pattern(word: str) -> re.Pattern[str]:
-    """The word as a whole one. The pattern begins with the word, which is searched at memory speed."""
+    """A pattern for the whole word. The pattern begins with the word itself, so the search runs at memory speed."""
     whole = re.escape(word)
     return re.compile(rf"{whole}(?<![^\W_]{whole})(?![^\W_])")
 
 
 def _begun(word: str, text: str) -> list[Occurrence]:
-    """The first words that begin with a word."""
+    """The first words that begin with this word."""
     spans: dict[str, Occurrence] = {}
     at, tries = text.find(word), 0
     while at >= 0 and tries < MAX_TRIES and len(spans) < MAX_FORMS:
@@ -144,7 +146,7 @@ def _begun(word: str, text: str) -> list[Occurrence]:
 
 
 def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
-    """The first words, or their beginnings, that differ from a word by tolerated typing errors.
+    """The first words, or beginnings of words, that differ from a word by tolerated typing errors.
 
     An error in the first letter counts as two.
     """
@@ -152,7 +154,8 @@ def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
     if not most:
         return []
     longest = "" if prefix else len(word) + most - 1
-    # Each pattern begins with a letter, which is searched at memory speed; what precedes it is examined afterwards.
+    # Each pattern begins with a letter, so the search runs at memory speed. The text before a match is checked
+    # afterwards.
     first = re.escape(word[0])
     alike = re.compile(rf"{first}(?<![^\W_]{first})[^\W_]{{{len(word) - most - 1},{longest}}}(?![^\W_])")
     lengths = range(len(word) - most, len(word) + most + 1) if prefix else ()
@@ -167,7 +170,7 @@ def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
 
 
 def _with_another_first_letter(word: str, text: str) -> list[Occurrence]:
-    """The first occurrence of a word with its first letter replaced, left out or preceded by another one."""
+    """The first occurrence of a word whose first letter is replaced, omitted or preceded by another letter."""
     for tail in (word[1:], word):
         ending = re.escape(tail)
         for found in islice(re.finditer(rf"{ending}(?![^\W_])", text[:MAX_SOURCE_CHARS]), MAX_TRIES):
@@ -178,14 +181,14 @@ def _with_another_first_letter(word: str, text: str) -> list[Occurrence]:
 
 
 def _tolerated(word: str) -> int:
-    """Number of typing errors that are tolerated in a word. Numbers are matched whole, as very long words are."""
+    """Number of typing errors tolerated in a word; 0 for numbers and for words longer than `MAX_WORD_CHARS`."""
     if word.isdigit() or len(word) > MAX_WORD_CHARS:
         return 0
     return (len(word) >= ONE_TYPO) + (len(word) >= TWO_TYPOS)
 
 
 def _compound_spans(word: str, text: str) -> list[Occurrence]:
-    """A word that a text writes as two, as `data base`."""
+    """The two parts of a word that the text writes as two words, such as `data base`."""
     if not ONE_TYPO <= len(word) <= MAX_WORD_CHARS:
         return []
     for found in islice(re.finditer(" ?".join(map(re.escape, word)), text[:MAX_SOURCE_CHARS]), MAX_TRIES):
@@ -197,7 +200,7 @@ def _compound_spans(word: str, text: str) -> list[Occurrence]:
 
 
 def _begins(text: str, at: int) -> bool:
-    """Whether a word may begin at an offset: at a boundary, or after text in a script without blanks."""
+    """Whether a word may begin at an offset: at a word boundary, or after text in a script without blanks."""
     return at == 0 or not text[at - 1].isalnum() or bool(grams(text[at - 1]))
 
 

@@ -1,4 +1,4 @@
-"""Spaces inside the folder of another one. A nested space is a space of its own, and no part of the outer one."""
+"""Spaces inside the folder of another space. A nested space is separate and not part of the outer space."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class NestedSpaces:
     def _has_space_file(self, folder: str) -> bool:
         try:
             return self._store.stat(Address(f"{folder}/{SPACE_FILE.path}")) is not None
-        except KnowledgeError:  # the file is there but cannot be examined
+        except KnowledgeError:  # the file exists but cannot be examined
             return True
 
 

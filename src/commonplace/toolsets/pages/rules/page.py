@@ -47,7 +47,10 @@ class Page:
     url: str = ""
     parent_title: str = ""
     flaw: str = ""
-    """Why its frontmatter cannot be read whole, as a clause; "" if it can. Such a page has what could be read."""
+    """The reason why the frontmatter cannot be read completely, as a clause; "" if it can.
+
+    A page with a flaw has the values that could be read.
+    """
 
     @property
     def author(self) -> str:
@@ -106,13 +109,13 @@ def flaw_of(findings: Iterable[Finding]) -> str:
 
 
 def content_of(raw: bytes) -> str:
-    """The content of a file that is known to be a page without a flaw; skips the frontmatter without parsing it."""
+    """The content of a file that is known to be a page without a flaw. Skips the frontmatter without parsing it."""
     source = _decodable(raw)
     return source[block_end(source) :].decode().strip()
 
 
 def page_from(address: Address, values: JsonObject, heading: str) -> Page | UnusablePage | None:
-    """The page that a frontmatter describes; None without a page id.
+    """The page that a frontmatter describes; None if it has no page id.
 
     Args:
         address: Address of the file.
@@ -141,7 +144,7 @@ def page_from(address: Address, values: JsonObject, heading: str) -> Page | Unus
 
 
 def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[str, Page], list[UnusablePage]]:
-    """Pages by id, in path order. Of several pages with one id, the one in `paths` counts, else the first.
+    """Pages by id, in path order. If several pages have one id, the page in `paths` counts, else the first.
 
     Args:
         pages: The pages, in any order.
@@ -158,7 +161,7 @@ def pages_by_id(pages: Iterable[Page], paths: Mapping[str, str]) -> tuple[dict[s
 
 
 def flawed_pages(pages: Iterable[Page]) -> list[Page]:
-    """The pages whose frontmatter cannot be read whole, by path."""
+    """The pages whose frontmatter cannot be read completely, sorted by path."""
     return sorted((page for page in pages if page.flaw), key=lambda page: page.address)
 
 
@@ -170,12 +173,12 @@ def without_title(content: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def fold_label(text: str) -> str:
-    """The form in which labels and authors are compared: whole, but regardless of case and width."""
+    """The form in which labels and authors are compared: the whole text, case- and width-insensitive."""
     return unicodedata.normalize("NFKC", text).strip().lower()
 
 
 def as_one_line(value: Json) -> str:
-    """A scalar as text on one line; "" for everything else."""
+    """A scalar as text on one line; "" for any other value."""
     if isinstance(value, str):
         return " ".join(value.split())
     if value is None or isinstance(value, bool):
@@ -188,9 +191,10 @@ def _decodable(raw: bytes) -> bytes:
 
 
 def _salvaged(source: bytes, block: Frontmatter, known_id: str | None) -> tuple[JsonObject, int]:
-    """The values of a frontmatter with a flaw, and the offset after it.
+    """The readable values of a frontmatter with a flaw, and the offset after it.
 
-    Without a closing line, the next thematic break seems to close it; then its first lines may be readable.
+    If the closing line is missing, the next thematic break seems to close the frontmatter. Its first lines may still be
+    readable.
     """
     values, end = block.values, block.span.end
     if not values.get("page_id"):

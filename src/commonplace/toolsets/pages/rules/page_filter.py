@@ -42,11 +42,11 @@ class PageFilterIndex:
     def first(self, filter_: PageFilter, sort: Sort | None, limit: int) -> tuple[list[Page], int]:
         """The first pages that match a filter in the order of a sort, and the number of all matches.
 
-        Pages of the same second are in path order, and so are pages without the date, which are last.
+        Pages of the same second are in path order. Pages without the date are last, in path order.
 
         Args:
             filter_: The filter.
-            sort: None for path order.
+            sort: The sort; None for path order.
             limit: Maximum number of pages.
         """
         kept = self._kept(filter_)
@@ -67,7 +67,7 @@ class PageFilterIndex:
         return kept
 
     def _order(self, sort: Sort) -> Sequence[int]:
-        """Rank of every page in a sort; cached, because comparing thousands of dates takes long."""
+        """Rank of every page in a sort. Cached, because comparing thousands of dates is slow."""
         if sort not in self._orders:
             sign = -1 if sort.startswith("-") else 1
             moments = [sort_date(page, sort) for page in self._pages]

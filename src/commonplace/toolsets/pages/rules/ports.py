@@ -17,11 +17,11 @@ class PageEngine(Protocol):
 
     @property
     def url(self) -> str | None:
-        """The engine's URL; None for one in this process."""
+        """The engine's URL; None if the engine runs in this process."""
         ...
 
     def connect(self) -> str:
-        """Check that the engine responds. Returns a few words that say so.
+        """Check that the engine responds. Returns a few words for people that confirm the connection.
 
         Raises:
             UnavailableError: kind "engine": the engine does not respond.
@@ -43,11 +43,11 @@ class PageEngine(Protocol):
         ...
 
     def rebuild(self, *, afresh: bool = False, dry_run: bool = False) -> RebuildReport:
-        """Bring the index up to date with the files. Searches are answered meanwhile.
+        """Update the index to the current files. Searches are answered during the update.
 
         Args:
-            afresh: Whether to rebuild from empty.
-            dry_run: Whether to report only.
+            afresh: Whether to rebuild the index from nothing.
+            dry_run: Whether to only report.
 
         Raises:
             StorageError: kind "search_index": the index could not be built; the old one is unchanged.
@@ -56,7 +56,7 @@ class PageEngine(Protocol):
         ...
 
     def search(self, query: PageQuery) -> PageAnswer:
-        """The best pages. A non-empty text without a letter or digit matches nothing.
+        """The best matching pages. A non-empty text without a letter or digit matches nothing.
 
         Raises:
             NotFoundError, UnavailableError, UnauthenticatedError: as for `count`.
@@ -64,7 +64,7 @@ class PageEngine(Protocol):
         ...
 
     def path_of(self, identifier: str) -> str | None:
-        """The path of a page id if the engine knows it; not validated."""
+        """The path of a page id in the engine's index, not validated; None if it is unknown."""
         ...
 
     def close(self) -> None:

@@ -14,15 +14,15 @@ from commonplace.toolsets.pages.rules.page import Page, UnusablePage
 T = TypeVar("T")
 
 Sort: TypeAlias = Literal["created_at", "-created_at", "updated_at", "-updated_at"]
-"""`-` sorts the newest first. Pages without the date are last in both orders."""
+"""Sort key; `-` sorts the newest first. Pages without the date are last in both orders."""
 
 MAX_PAGE_LIMIT = 100
 MIN_SNIPPET_CHARS = 56
-"""Characters that a snippet may always have."""
+"""Minimum length of a snippet in characters."""
 SNIPPET_CHARS = 200
 
 DAY_SECONDS = 86_400
-"""Seconds."""
+"""Seconds in a day."""
 _UNITS = {"d": DAY_SECONDS, "w": 7 * DAY_SECONDS, "m": 30 * DAY_SECONDS, "y": 365 * DAY_SECONDS}
 _DURATION = re.compile(r"([1-9][0-9]{0,5})([dwmy])")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -53,9 +53,9 @@ class PageFilter:
     """A selection of pages; every given part must match."""
 
     labels: tuple[str, ...] = ()
-    """At least one of these labels, whole, regardless of case."""
+    """Labels of which a page must have at least one; compared as a whole, case-insensitively."""
     author: str = ""
-    """E-mail address or name of the author, whole, regardless of case."""
+    """E-mail address or name of the author; compared as a whole, case-insensitively."""
     created: TimeRange = ANY_TIME
     updated: TimeRange = ANY_TIME
 
@@ -69,7 +69,7 @@ class PageQuery:
     sort: Sort | None = None
     limit: int = 10
     shared_snippets: int | None = None
-    """Characters that the snippets of all hits share; None if each may have `SNIPPET_CHARS`."""
+    """Number of characters that the snippets of all hits share; None if each may have `SNIPPET_CHARS`."""
 
     def snippet_chars(self, hits: int) -> int:
         """Maximum length of a snippet in characters, `MIN_SNIPPET_CHARS` to `SNIPPET_CHARS`."""
@@ -80,11 +80,11 @@ class PageQuery:
 
 @dataclass(frozen=True, slots=True)
 class PageHit:
-    """A page that matches, with its snippet."""
+    """A matching page with its snippet."""
 
     page: Page
     snippet: str
-    """At most `SNIPPET_CHARS` of plain text."""
+    """Plain text of at most `SNIPPET_CHARS` characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class PageAnswer:
     hits: tuple[PageHit, ...] = ()
     total: int = 0
     notice: str = ""
-    """A sentence about parts of the search that could not be answered; "" if there are none."""
+    """A sentence about parts of the search that failed; "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +103,14 @@ class RebuildReport:
 
     pages: int
     unusable: Sequence[UnusablePage] = ()
-    """Files that were left out."""
+    """Files that were skipped."""
     flawed: Sequence[Page] = ()
-    """Pages whose frontmatter cannot be read whole, which are in the index with what could be read."""
+    """Pages whose frontmatter cannot be read completely; they are indexed with the readable values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeFilters:
-    """The time filters of a query, as callers write them; None if absent."""
+    """The time filters of a query as callers write them; None if absent."""
 
     created_after: str | None = None
     created_before: str | None = None
@@ -124,7 +124,7 @@ class TimeFilters:
         """The range of creation times.
 
         Args:
-            now: Unix seconds from which durations count back.
+            now: The current time in unix seconds, from which durations are subtracted.
 
         Raises:
             InvalidInputError: a value cannot be parsed.
@@ -135,7 +135,7 @@ class TimeFilters:
         )
 
     def updated(self, now: float) -> TimeRange:
-        """The range of last changes; arguments and errors as for `created`."""
+        """The range of modification times; arguments and errors as for `created`."""
         if self.updated_within is not None and self.stale is not None:
             raise InvalidInputError("updated_within and stale exclude each other", kind="argument")
         return _bounds(
@@ -145,7 +145,7 @@ class TimeFilters:
 
 
 def checked(query: PageQuery) -> PageQuery:
-    """The same query, validated.
+    """The unchanged query, validated.
 
     Raises:
         InvalidInputError: the query has no text, filter or sort.
@@ -171,7 +171,7 @@ def parse_day(text: str) -> date:
 
 
 def parse_duration(text: str) -> int:
-    """Seconds of `30d`, `2w`, `6m` (months of 30 days) or `1y` (365 days).
+    """The duration in seconds of `30d`, `2w`, `6m` (months of 30 days) or `1y` (365 days).
 
     Raises:
         ValueError: the text is not a duration; the message gives the valid form.

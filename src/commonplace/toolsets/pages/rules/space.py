@@ -14,7 +14,7 @@ from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 
 SPACE_FILE = Address(".confluence.json")
-"""At the top of the folder. The only hidden file that is read; it is never served."""
+"""The space file, in the root of the folder. The only hidden file that is read; it is never served."""
 MAX_INDEX_NAME = 400
 """Maximum length of an index name in bytes."""
 
@@ -29,13 +29,13 @@ class Space:
     """A synced space."""
 
     key: str
-    """Such as `ENG`."""
+    """Key of the space, such as `ENG`."""
     name: str
     """Name for people; the key if the file has no name."""
     paths: Mapping[str, str] = field(default_factory=dict[str, str])
     """Path by page id, as the last sync wrote it; not validated."""
     ids: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Page id by path: the same, reversed."""
+    """Page id by path, the inverse of `paths`."""
     search: JsonObject = field(default_factory=dict[str, Json])
     """Settings of the search engine, in that engine's format."""
     index_name: str = ""
@@ -65,9 +65,9 @@ def parse_space(text: str) -> Space:
 
 
 def key_digest(key: str) -> str:
-    """A digest of a key with letters that are not Latin, for names that cannot have them; "" for every other key.
+    """A digest of a key with non-Latin letters, for names that allow only Latin ones; "" for every other key.
 
-    Without it, all keys of as many such letters would have one name.
+    Without the digest, all such keys of the same length would get the same name.
     """
     bare = unicodedata.normalize("NFKD", key)
     if not any(letter.isalnum() and not letter.isascii() for letter in bare):
@@ -96,7 +96,7 @@ def read_object(text: str, name: str) -> JsonObject:
 
 
 def as_object(value: Json) -> JsonObject:
-    """A JSON object; an empty one for every other value."""
+    """The value if it is a JSON object; {} for any other value."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from commonplace.toolsets.pages.service.pages import SpacePages
 
 PAGES_KEY: ServiceKey[SpacePages] = ServiceKey("pages")
-"""The synced space: the only one, else the first open collection that is a space."""
+"""The service of the synced space: the only one, else the first open collection that is a space."""

@@ -1,4 +1,4 @@
-"""Collections that are synced spaces, and the original of each page."""
+"""The spaces from which collections were synced, and the original of each page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WEB = re.compile(r"https?://\S+")
 
 
 class _KnownSpaces:
-    """The space file of each collection, read again when it changes."""
+    """The space file of each collection, reloaded when it changes."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -35,7 +35,7 @@ class _KnownSpaces:
                 if found is None or found[0] != stat:
                     found = self._known[key] = (stat, SpaceFile(collection.store)())
             return found[1]
-        except KnowledgeError:  # a broken space file: the folder is shown as any other
+        except KnowledgeError:  # a broken space file: the folder is treated like any other
             return None
 
 
@@ -54,7 +54,7 @@ class OriginalPage:
     space: Space
     page: Page
     url: str
-    """URL at which the page is edited; "" if the document has none that a browser can open."""
+    """URL of the page in the space; "" if the document has no http or https URL."""
 
 
 def original_page(collection: Collection, record: Record) -> OriginalPage | None:

@@ -24,20 +24,20 @@ class SpacePages:
     engine: PageEngine
 
     def search(self, query: PageQuery) -> PageAnswer:
-        """Returns the best matching pages.
+        """Return the best matching pages.
 
         Raises:
             InvalidInputError: the query is empty.
-            NotFoundError, UnavailableError, UnauthenticatedError: as `PageEngine.search`.
+            NotFoundError, UnavailableError, UnauthenticatedError: as for `PageEngine.search`.
         """
         return self.engine.search(checked(query))
 
     def at(self, path: str) -> PageText:
-        """Returns the page at a path relative to the space.
+        """Return the page at a path relative to the space.
 
         Raises:
-            InvalidInputError: the path is not that of a page in the space, or leads outside.
-            NotFoundError: kind "page".
+            InvalidInputError: the path is not that of a page in the space, or leads outside the space.
+            NotFoundError: kind "page": there is no such page.
         """
         try:
             address = parse_address(path)
@@ -56,17 +56,18 @@ class SpacePages:
         return found
 
     def by_id(self, identifier: str) -> PageText:
-        """Returns the page with an id: from the space file's map, else by the id in the frontmatter.
+        """Return the page with an id: from the space file's map, else by the id in the frontmatter.
 
         Raises:
-            NotFoundError: kind "page".
+            NotFoundError: kind "page": there is no such page.
         """
         indexed = self.engine.path_of(identifier)
         for path in (self.space().paths.get(identifier), indexed):
             found = self._page_at(path) if path else None
             if found and found.page.id == identifier:
                 return found
-        # An index in this process follows the folder: only while it lags behind does it name a path without the page.
+        # An index in this process follows the folder. It names a path without the page only if it is not yet up to
+        # date.
         may_be_elsewhere = self.engine.url is not None or indexed
         found = self._looked_up(identifier) if may_be_elsewhere else None
         if found is None:
@@ -81,7 +82,7 @@ class SpacePages:
             return None
 
     def _looked_up(self, identifier: str) -> PageText | None:
-        """The page whose frontmatter has the id, found in the files because the index may be stale."""
+        """The page whose frontmatter has the id. Searches the files, because the index may be stale."""
         wanted, ids = identifier.encode(), self.space().ids
         for address in page_addresses(self.store):
             try:
@@ -94,7 +95,7 @@ class SpacePages:
         return None
 
     def _is_left_out(self, address: Address) -> bool:
-        """Whether something is there that is not served: a link that leads outside, or not a regular file."""
+        """Whether the path or a folder above it is skipped: a link that leads outside, or not a regular file."""
         for _ in self.store.scan():
             pass
         above = address.path.split("/")

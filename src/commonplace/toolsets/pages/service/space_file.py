@@ -1,4 +1,4 @@
-"""The space file of a folder, with its changes."""
+"""The space file of a folder, reloaded after changes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ log = logging.getLogger(__name__)
 
 
 class SpaceFile:
-    """The current space file; each call checks its stat data and reads it again if it has changed.
+    """The current space file. Each call checks the file's stat data and reloads the file if it has changed.
 
     Args:
         store: The folder.
 
     Raises:
         NotFoundError: kind "space": there is no space file.
-        ConfigError, StorageError: it cannot be read.
+        ConfigError, StorageError: the file cannot be read.
     """
 
     def __init__(self, store: Store) -> None:
@@ -31,7 +31,7 @@ class SpaceFile:
         self._space = _read(store)
 
     def __call__(self) -> Space:
-        """The space; the last valid state if the file is missing or unreadable, for example during a write."""
+        """The space; its last valid state if the file is missing or unreadable, for example during a write."""
         with self._lock:
             try:
                 stat = self._store.stat(SPACE_FILE)

@@ -73,7 +73,7 @@ def command(
         return
     with session.opened_application(settings, creates_folder=action in {"import", "sync"}) as application:
         store = application.services.of(PROJECTS_KEY)
-        if action != "sync":  # which fetches by itself
+        if action != "sync":  # `sync` itself fetches
             store.upstream.wait_started()
         _run(session, store, action, what, texts)
 
@@ -98,7 +98,7 @@ def _run(
 
 
 def _missing_store(session: Session, settings: Settings) -> Path | None:
-    """The folder of the store if there is none yet; a look does not make it."""
+    """The path of the store if there is none yet; None if the folder has content. Does not create the folder."""
     require_folders(settings.kb)
     path = session.dependencies.store_folder(settings.kb, settings)
     if path is None or (path.exists() and (not path.is_dir() or any(path.iterdir()))):
@@ -107,10 +107,10 @@ def _missing_store(session: Session, settings: Settings) -> Path | None:
 
 
 def _show_missing(session: Session, action: ProjectsAction, path: Path) -> None:
-    """Say that there is no store; only a list is empty then.
+    """Report that there is no store. A list is then empty.
 
     Raises:
-        NotFoundError: another action.
+        NotFoundError: the action is not `list`.
     """
     if action != "list":
         raise NotFoundError(f"There is no store of projects at {path}.", kind="collection", hint=_MAKES_ONE)

@@ -26,7 +26,7 @@ add_chapter, update_chapter. Every write is one Git commit. Text of documents is
 
 P = TypeVar("P", bound=BaseModel)
 Effect = Literal["reads", "adds", "changes", "sets", "removes"]
-"""What a tool does: `changes` replaces what was there, `sets` does so with nothing new at a second equal call."""
+"""Effect of a tool. `changes` replaces existing content; `sets` does so idempotently."""
 
 
 def _tool(
@@ -36,7 +36,7 @@ def _tool(
     told: tuple[str, str],
     answer: dict[str, str],
 ) -> Tool:
-    """A row of the toolset; the arguments are those of `_long_tool`."""
+    """A row of the toolset. The arguments are those of `_long_tool`."""
 
     @wraps(run)
     def without_steps(projects: ProjectStore, arguments: P, _: Progress) -> Answer:
@@ -52,14 +52,14 @@ def _long_tool(
     told: tuple[str, str],
     answer: dict[str, str],
 ) -> Tool:
-    """A row of the toolset for what takes several steps and says so.
+    """A row of the toolset for an operation in several steps that reports progress.
 
     Args:
-        run: What answers; the tool is called as it is.
-        params: Its arguments.
-        effect: What it does.
+        run: The function that answers. The tool has its name.
+        params: The parameter model.
+        effect: The effect of the tool.
         told: Title and description.
-        answer: JSON types of the fields that success has; those with a `?` may be absent.
+        answer: JSON types of the fields of a successful answer; fields with a `?` may be absent.
     """
     name = run.__name__
     title, description = told

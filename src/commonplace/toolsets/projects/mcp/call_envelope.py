@@ -1,4 +1,4 @@
-"""Around every call of this toolset: the envelope of success, the trace of an error, and a line of the activity log."""
+"""The envelope of every call of this toolset: the success fields, the trace of an error, and the activity log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from commonplace.toolsets.projects.service import PROJECTS_KEY
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 MAX_NAMED = 20
-"""Subsections that a message names."""
+"""Maximum number of subsections that a message names."""
 
 log = logging.getLogger("commonplace.projects")
 
@@ -33,11 +33,11 @@ P = TypeVar("P", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class LaidOutAnswer:
-    """An answer whose text block indents its outer levels alone, since every indented line costs the agent."""
+    """An answer whose text block indents only its outer levels, because every indented line costs tokens."""
 
     values: JsonObject
     levels: int
-    """How many levels are indented; what lies deeper stands on one line."""
+    """Number of indented levels; deeper values are on one line."""
 
 
 Answer: TypeAlias = JsonObject | LaidOutAnswer
@@ -50,13 +50,13 @@ def bind_method(
     *,
     writes: bool = False,
 ) -> BoundHandler:
-    """Tie a parameter model to the function that answers, with everything that is done around a call.
+    """Bind a parameter model to the function that answers, with the envelope around each call.
 
     Args:
-        method: The tool's name.
-        params: Its arguments.
-        run: Answers.
-        writes: Whether the answer says why the commit is not pushed, where it is not.
+        method: Name of the tool.
+        params: The parameter model.
+        run: The function that answers.
+        writes: Whether the answer states why a commit is not pushed.
     """
 
     def called(call: Call, arguments: JsonObject) -> ToolResult:
@@ -80,10 +80,10 @@ def bind_method(
 
 @contextmanager
 def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[ProjectStore]:
-    """Note how the block ended, in the activity log and, when it failed, on standard error.
+    """Log the outcome of the block in the activity log and, if it failed, on standard error.
 
     Raises:
-        KnowledgeError: whatever the block raised, with what the envelope of the error shows.
+        KnowledgeError: the error of the block, with the fields for the error envelope.
     """
     began = time.perf_counter()
     about = subjects(arguments)
@@ -110,7 +110,7 @@ def logged_call(call: Call, method: str, arguments: JsonObject) -> Generator[Pro
 
 
 def with_subsections(titles: Sequence[str]) -> str:
-    """The part of an edit's message about subsections that it removed; "" for none."""
+    """The part of an edit's message about removed subsections; "" if there are none."""
     if not titles:
         return ""
     named = ", ".join(f"'{title}'" for title in titles[:MAX_NAMED])
@@ -120,7 +120,7 @@ def with_subsections(titles: Sequence[str]) -> str:
 def _line(
     call: Call, method: str, took: float, about: Mapping[str, Json], failed: KnowledgeError | None
 ) -> dict[str, Json]:
-    """One line of the activity log; never content."""
+    """One line of the activity log, without any content."""
     main = {name: about[name] for name in ("project_id", "filename", "chapter_title") if name in about}
     line: dict[str, Json] = {
         "timestamp": now_text(),
@@ -157,7 +157,7 @@ def _report(
 
 
 def _redacted(value: Json) -> str:
-    """The kind and size of an argument, not what it says."""
+    """The type and size of an argument instead of its content."""
     if isinstance(value, (str, list, dict)):
         return f"<{type(value).__name__} of {len(value)}>"
     return repr(value)
@@ -177,7 +177,7 @@ def _refuse_surrogates(argument: str, name: str, value: Json) -> None:
 
 
 def nearest_notice(projects: ProjectStore, project_id: str) -> JsonObject:
-    """For an answer about a project that may not exist: the project whose id is nearest, if there is one."""
+    """A notice with the project of the nearest id, for an answer about an unknown project; {} if there is none."""
     try:
         projects.folder(project_id)
     except NotFoundError as error:
@@ -186,9 +186,9 @@ def nearest_notice(projects: ProjectStore, project_id: str) -> JsonObject:
 
 
 def new_project_notice(projects: ProjectStore, project_id: str) -> JsonObject:
-    """For the answer of a call that creates its project: that it is new, if there is one with almost the same id.
+    """A notice that a call creates a new project, if there is one with almost the same id; {} otherwise.
 
-    To be asked before the call writes.
+    To be called before the call writes.
     """
     try:
         projects.folder(project_id)
@@ -201,12 +201,12 @@ def new_project_notice(projects: ProjectStore, project_id: str) -> JsonObject:
 
 
 def indented_text(value: Json, levels: int, indent: str = "") -> str:
-    """JSON with an indentation of two blanks a level.
+    """JSON with an indentation of two blanks per level.
 
     Args:
-        value: What to show.
-        levels: How many levels of it are indented; what lies deeper stands on one line.
-        indent: What stands before its last line.
+        value: The value to format.
+        levels: Number of indented levels; deeper values are on one line.
+        indent: Indentation of the last line.
     """
     if not levels or not value or not isinstance(value, list | Mapping):
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

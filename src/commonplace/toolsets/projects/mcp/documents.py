@@ -16,7 +16,7 @@ from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 
 def create_knowledge_file(projects: ProjectStore, arguments: parameters.CreateFile) -> JsonObject:
-    """A new document."""
+    """Create a document."""
     new = NewDocument(
         filename=arguments.filename,
         title=arguments.title,
@@ -48,7 +48,7 @@ def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArg
 
 
 def delete_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
-    """One document less."""
+    """Delete a document."""
     name = knowledge.delete_document(projects, arguments.project_id, arguments.filename)
     return {"message": f"Knowledge file '{name}' deleted successfully"}
 
@@ -59,7 +59,7 @@ def list_knowledge_files(projects: ProjectStore, arguments: parameters.ProjectAr
 
 
 def update_chapter(projects: ProjectStore, arguments: parameters.UpdateChapter) -> JsonObject:
-    """Another text for a chapter."""
+    """Replace the text of a chapter."""
     where = arguments.project_id, arguments.filename
     gone = chapters.update_chapter(
         projects, where, arguments.chapter_title, arguments.new_content, arguments.new_summary
@@ -68,7 +68,7 @@ def update_chapter(projects: ProjectStore, arguments: parameters.UpdateChapter) 
 
 
 def add_chapter(projects: ProjectStore, arguments: parameters.AddChapter) -> JsonObject:
-    """One more chapter."""
+    """Add a chapter to a document."""
     place = InsertPosition(arguments.position, arguments.reference_chapter or "")
     chapters.add_chapter(
         projects, (arguments.project_id, arguments.filename), arguments.chapter_title, arguments.content, place
@@ -77,13 +77,13 @@ def add_chapter(projects: ProjectStore, arguments: parameters.AddChapter) -> Jso
 
 
 def remove_chapter(projects: ProjectStore, arguments: parameters.ChapterArguments) -> JsonObject:
-    """One chapter less."""
+    """Remove a chapter."""
     gone = chapters.remove_chapter(projects, (arguments.project_id, arguments.filename), arguments.chapter_title)
     return {"message": f"Chapter '{arguments.chapter_title.strip()}' removed successfully{with_subsections(gone)}"}
 
 
 def list_chapters(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
-    """Titles and summaries."""
+    """Titles and summaries of a document's chapters."""
     name, found = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
     return {
         "project_id": arguments.project_id,
@@ -94,19 +94,19 @@ def list_chapters(projects: ProjectStore, arguments: parameters.DocumentArgument
 
 
 def get_chapter(projects: ProjectStore, arguments: parameters.GetChapter) -> JsonObject:
-    """One chapter."""
+    """One chapter, by title or index."""
     which = ChapterReference(arguments.chapter_title, arguments.chapter_index)
     return _show_reading(chapters.get_chapter(projects, arguments.project_id, arguments.filename, which))
 
 
 def get_next_chapter(projects: ProjectStore, arguments: parameters.GetNextChapter) -> JsonObject:
-    """The chapter behind one."""
+    """The chapter after the given one."""
     which = ChapterReference(arguments.current_chapter_title, arguments.current_index)
     return _show_reading(chapters.get_next_chapter(projects, arguments.project_id, arguments.filename, which))
 
 
 def list_files(projects: ProjectStore, project_id: str) -> list[Json]:
-    """The documents of a project as objects."""
+    """The documents of a project as JSON objects."""
     return [
         {"filename": listed.filename, **show_metadata(listed.metadata)}
         for listed in knowledge.list_documents(projects, project_id)
@@ -114,7 +114,7 @@ def list_files(projects: ProjectStore, project_id: str) -> list[Json]:
 
 
 def show_metadata(metadata: Metadata) -> dict[str, Json]:
-    """Title, keywords and dates."""
+    """Title, keywords and dates of a document."""
     return {
         "title": metadata.title,
         "keywords": list(metadata.keywords),

@@ -1,4 +1,4 @@
-"""Errors as users of this toolset know them: codes, a trace id, and the words of the argument."""
+"""Errors in the contract of this toolset: codes, a trace id, and argument names in words."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.toolsets.projects.rules.knowledge import now_text
 
 SUBJECTS = ("project_id", "filename", "chapter_title", "section_header", "todo_number", "task_number")
-"""Arguments that say what a call is about; short, and never content."""
+"""Arguments that identify the subject of a call. They are short and never content."""
 MAX_SHOWN = 60
-"""Characters of a wrong value that is repeated."""
+"""Maximum length in characters of an invalid value that an error repeats."""
 MAX_SUBJECT = 260
-"""Characters of a subject that are repeated."""
+"""Maximum length in characters of a subject that an error repeats."""
 
 _BY_KIND = {
     (Code.INVALID, "project_id"): "INVALID_PROJECT_ID",
@@ -59,7 +59,7 @@ _OF_TOOLS = {
     ),
     "search_knowledge": ("SEARCH_ERROR", frozenset({"FILE_SYSTEM_ERROR", "INTERNAL_ERROR"})),
 }
-"""Codes that a tool has of its own, and the general ones that they stand for."""
+"""The specific code of a tool, and the general codes that it replaces."""
 _KINDS = {
     "project_id": "project_id",
     "filename": "filename",
@@ -72,14 +72,14 @@ _INSIDE = re.compile(r"(?:projects/[^/\s]+/)(?:knowledge/|TODO/\d+/)?|TODO/\d*/?
 
 
 def code_of(error: KnowledgeError, method: str) -> str:
-    """The contract's code of an error that a tool ended with."""
+    """The contract's code of an error that a tool raised."""
     code = _BY_KIND.get((error.code, error.kind)) or _BY_CODE.get(error.code, "UNKNOWN_ERROR")
     own, general = _OF_TOOLS.get(method, ("", frozenset[str]()))
     return own if code in general else code
 
 
 def bad_argument(error: ValidationError) -> InvalidInputError:
-    """The first thing wrong with the arguments, by the argument's name in words."""
+    """The error for the first invalid argument, whose name is in words."""
     problem = error.errors(include_url=False)[0]
     name = str(problem["loc"][0]) if problem["loc"] else ""
     words = in_words(name)
@@ -94,21 +94,21 @@ def bad_argument(error: ValidationError) -> InvalidInputError:
 
 
 def _shown(value: object) -> str:
-    """A wrong value if it is short, else its type; never content."""
+    """An invalid value if it is short, else its type; never content."""
     if value is None or isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) <= MAX_SHOWN):
         return json.dumps(value, ensure_ascii=False)
     return type(value).__name__
 
 
 def in_words(name: str) -> str:
-    """An argument's name as people say it: `project_id` is `Project ID`."""
+    """The name of an argument in words: `project_id` is `Project ID`."""
     words = [_WORDS.get(word, word) for word in name.split("_")]
     text = " ".join(words)
     return text[:1].upper() + text[1:]
 
 
 def subjects(arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """The subject of a call, from the arguments of the right types."""
+    """The subject of a call: the arguments in `SUBJECTS` that have the right type."""
     found: dict[str, Json] = {}
     for name in SUBJECTS:
         value = arguments.get(name)
@@ -120,7 +120,7 @@ def subjects(arguments: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def explain(error: KnowledgeError, method: str, trace: str, about: Mapping[str, Json]) -> None:
-    """Put into an error what its envelope shows."""
+    """Replace an error's context with the fields of the error envelope."""
     context: dict[str, str | int | list[str]] = {key: v for key, v in about.items() if isinstance(v, (str, int))}
     nearest = error.context.get("nearest")
     if isinstance(nearest, list) and nearest:
@@ -143,5 +143,5 @@ def show_error(error: KnowledgeError) -> JsonObject:
 
 
 def without_folders(message: str) -> str:
-    """A message without the folders that the store is made of."""
+    """The message without paths inside the store."""
     return _INSIDE.sub("", message)

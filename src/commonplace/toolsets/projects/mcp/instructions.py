@@ -30,32 +30,32 @@ def update_project_main(projects: ProjectStore, arguments: parameters.UpdateMain
 
 
 def update_project_section(projects: ProjectStore, arguments: parameters.UpdateSection) -> JsonObject:
-    """Another text for one section."""
+    """Replace the text of a section."""
     gone = instructions.update_section(projects, arguments.project_id, arguments.section_header, arguments.new_content)
     return {"message": f"Section '{arguments.section_header.strip()}' updated successfully{with_subsections(gone)}"}
 
 
 def add_project_section(projects: ProjectStore, arguments: parameters.AddSection) -> JsonObject:
-    """One more section."""
+    """Add a section."""
     place = InsertPosition(arguments.position, arguments.reference_header or "")
     instructions.add_section(projects, arguments.project_id, arguments.section_header, arguments.content, place)
     return {"message": f"Section '{arguments.section_header.strip()}' added successfully"}
 
 
 def remove_project_section(projects: ProjectStore, arguments: parameters.SectionArguments) -> JsonObject:
-    """One section less."""
+    """Remove a section."""
     gone = instructions.remove_section(projects, arguments.project_id, arguments.section_header)
     return {"message": f"Section '{arguments.section_header.strip()}' removed successfully{with_subsections(gone)}"}
 
 
 def delete_project(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
-    """A project with all of its files."""
+    """Delete a project with all its files."""
     overview.delete_project(projects, arguments.project_id)
     return {"project_id": arguments.project_id, "message": f"Project '{arguments.project_id}' successfully deleted"}
 
 
 def list_projects(projects: ProjectStore, arguments: parameters.ListProjects) -> JsonObject:
-    """Projects by id, a page at a time."""
+    """A page of the list of projects, sorted by id."""
     everything = overview.list_projects(projects)
     end = arguments.offset + arguments.limit
     shown: JsonObject = {
@@ -73,12 +73,12 @@ def list_projects(projects: ProjectStore, arguments: parameters.ListProjects) ->
 
 
 def get_server_info(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
-    """The server's name and folder."""
+    """The server's name, version and folder."""
     return {"name": SERVER_NAME, "version": __version__, "storage_path": projects.path, "description": DESCRIPTION}
 
 
 def get_storage_status(projects: ProjectStore, _: parameters.NoArguments) -> JsonObject:
-    """How the store stands to Git and its remote."""
+    """Status of the store with respect to Git and its remote."""
     status = projects.upstream.status()
     return {
         "storage_path": projects.path,
@@ -94,7 +94,7 @@ def get_storage_status(projects: ProjectStore, _: parameters.NoArguments) -> Jso
 
 
 def sync_storage(projects: ProjectStore, _: parameters.NoArguments, progress: Progress) -> JsonObject:
-    """Commit what was changed by hand, bring in what the remote has, and push."""
+    """Commit manual changes, integrate the remote's commits, and push."""
     done = projects.upstream.sync(progress)
     return {
         "message": done.told,

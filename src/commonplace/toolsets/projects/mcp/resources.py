@@ -22,7 +22,7 @@ JSON_TYPE = "application/json"
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
-    """Instructions and list of documents of every project."""
+    """The instructions and the list of documents of every project."""
     with logged_call(call, "resources/list", {}) as projects:
         found = [resource for project in overview.list_projects(projects) for resource in _resources(project)]
     return found[offset : offset + limit], offset + limit < len(found)
@@ -32,7 +32,7 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
     """The content of a URI.
 
     Raises:
-        NotFoundError: there is nothing.
+        NotFoundError: there is no such resource.
     """
     parts = [unquote(part) for part in uri.removeprefix(URI_PREFIX).split("/")] if uri.startswith(URI_PREFIX) else []
     about: dict[str, Json] = dict(zip(("project_id", "", "filename"), parts, strict=False))

@@ -1,6 +1,6 @@
-"""The tool `search_knowledge` of the `projects` toolset, whose answers have a size that an agent can afford.
+"""The tool `search_knowledge` of the `projects` toolset, with answers of limited size.
 
-An answer is read twice by some clients, as structured content and as text, so the budget is for both together.
+Some clients read an answer twice, as structured content and as text, so the budget covers both.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from commonplace.toolsets.projects.service.knowledge import DEFAULT_SEARCH_LIMIT
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 MAX_ANSWER_CHARS = 6400
-"""Characters of the results, structured and in the text block together: some 1,600 tokens."""
+"""Maximum number of characters of the results, structured and text together: about 1,600 tokens."""
 CHARS_PER_HIT = 660
-"""The same for each document of a `limit` that asks for more."""
+"""Budget in characters per requested document, if the sum for a given `limit` exceeds `MAX_ANSWER_CHARS`."""
 MIN_DOCUMENTS = 5
-"""Documents for which chapters leave room where no `limit` is given; where one is, they leave room for all."""
+"""Number of documents for which room is reserved if no `limit` is given; with a `limit`, room is reserved for all."""
 MAX_SHOWN_CHAPTERS = 3
-"""Chapters shown of one document; `match_count` counts all."""
+"""Maximum number of shown chapters per document; `match_count` counts all."""
 LEVELS = 2
-"""Levels of an answer that its text indents: the answer and its results, of which each stands on one line."""
+"""Number of indented levels of an answer's text: the answer and its results. Each result is on one line."""
 MAX_EXCERPTS = 3
-"""Excerpts shown of one chapter, each of other keywords."""
+"""Maximum number of shown excerpts per chapter, each for another keyword."""
 
 
 def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowledge) -> LaidOutAnswer:
-    """Documents by substrings, best first."""
+    """Documents that contain words of the query as substrings, best first."""
     limit = arguments.limit or DEFAULT_SEARCH_LIMIT
     answer = knowledge.search_documents(projects, arguments.project_id, arguments.query, limit)
     results = _within_budget(answer.matches, arguments.limit)
@@ -47,12 +47,12 @@ def search_knowledge(projects: ProjectStore, arguments: parameters.SearchKnowled
 
 
 def _within_budget(matches: Sequence[DocumentMatch], limit: int | None) -> list[JsonObject]:
-    """The matches, of which the best ones have their chapters.
+    """The matches. The best ones have their chapters.
 
     Args:
-        matches: Best first.
-        limit: How many the caller wants. Without one, matches beyond the budget are left out; with one, they have no
-            chapters.
+        matches: The matches, best first.
+        limit: The requested number of matches; None if none was given. Without a limit, matches beyond the budget are
+            omitted; with one, they are shown without chapters.
     """
     shown: list[JsonObject] = []
     left = max(MAX_ANSWER_CHARS, CHARS_PER_HIT * (limit or 0))
@@ -68,7 +68,7 @@ def _within_budget(matches: Sequence[DocumentMatch], limit: int | None) -> list[
 
 
 def _fitting(match: DocumentMatch, room: int, *, at_least_one: bool) -> tuple[JsonObject, int]:
-    """A match with as many chapters as there is room for, and its size."""
+    """A match with as many chapters as fit, and its size."""
     for count in range(min(len(match.parts), MAX_SHOWN_CHAPTERS), 0, -1):
         row = _show_match(match, match.parts[:count])
         size = _size(row)
@@ -79,7 +79,7 @@ def _fitting(match: DocumentMatch, room: int, *, at_least_one: bool) -> tuple[Js
 
 
 def _size(row: JsonObject) -> int:
-    """Characters of a result, structured and in the text block."""
+    """Number of characters of a result, structured and in the text block."""
     return 2 * len(indented_text(row, 0)) + len(",\n    ,")
 
 
@@ -103,7 +103,7 @@ def _show_match(match: DocumentMatch, parts: Sequence[MatchingPart]) -> JsonObje
 
 
 def _first_excerpts(part: MatchingPart) -> JsonObject:
-    """The first excerpt of each keyword that no excerpt before it shows."""
+    """The first excerpt of each keyword that no earlier excerpt contains."""
     shown: dict[str, Json] = {}
     said = ""
     for keyword, excerpts in part.excerpts.items():

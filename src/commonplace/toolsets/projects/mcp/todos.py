@@ -12,7 +12,7 @@ from commonplace.toolsets.projects.service.todos import Todo
 
 
 def create_todo(projects: ProjectStore, arguments: parameters.CreateTodo) -> JsonObject:
-    """A new list."""
+    """Create a to-do list."""
     tasks = [(task.title, task.content) for task in arguments.tasks or ()]
     notice = new_project_notice(projects, arguments.project_id)
     number = todos.create_todo(projects, arguments.project_id, arguments.description, tasks)
@@ -20,13 +20,13 @@ def create_todo(projects: ProjectStore, arguments: parameters.CreateTodo) -> Jso
 
 
 def list_todos(projects: ProjectStore, arguments: parameters.ProjectArguments) -> JsonObject:
-    """All lists."""
+    """All to-do lists of a project."""
     shown = [_noticed(todo, _show(todo)) for todo in todos.list_todos(projects, arguments.project_id)]
     return {"todos": shown, **({} if shown else nearest_notice(projects, arguments.project_id))}
 
 
 def get_todo_tasks(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
-    """One list."""
+    """One to-do list with its tasks."""
     todo = todos.get_todo(projects, arguments.project_id, arguments.todo_number)
     shown = [{**_show_task(task), "completed": task.completed} for task in todo.tasks]
     return _noticed(todo, {"todo": _show(todo), "tasks": shown})
@@ -43,31 +43,31 @@ def get_next_todo_task(projects: ProjectStore, arguments: parameters.TodoArgumen
 
 
 def add_todo_task(projects: ProjectStore, arguments: parameters.AddTask) -> JsonObject:
-    """One more task."""
+    """Add a task to a to-do list."""
     number = todos.add_task(projects, arguments.project_id, arguments.todo_number, arguments.title, arguments.content)
     return {"task_number": number, "message": f"Task #{number} added to TODO #{arguments.todo_number}"}
 
 
 def complete_todo_task(projects: ProjectStore, arguments: parameters.TaskArguments) -> JsonObject:
-    """A task done."""
+    """Mark a task as completed."""
     todos.complete_task(projects, arguments.project_id, arguments.todo_number, arguments.task_number)
     return _done(arguments, "completed")
 
 
 def remove_todo_task(projects: ProjectStore, arguments: parameters.TaskArguments) -> JsonObject:
-    """One task less."""
+    """Remove a task."""
     todos.remove_task(projects, arguments.project_id, arguments.todo_number, arguments.task_number)
     return _done(arguments, "removed")
 
 
 def delete_todo(projects: ProjectStore, arguments: parameters.TodoArguments) -> JsonObject:
-    """One list less."""
+    """Delete a to-do list."""
     todos.delete_todo(projects, arguments.project_id, arguments.todo_number)
     return {"todo_number": arguments.todo_number, "message": f"TODO #{arguments.todo_number} deleted successfully"}
 
 
 def _noticed(todo: Todo, shown: JsonObject) -> JsonObject:
-    """An answer, with what must be known of a list that took the number of another one."""
+    """The answer, with a notice if the number of the list belonged to another list before."""
     return {**shown, "notice": todo.notice} if todo.notice else shown
 
 

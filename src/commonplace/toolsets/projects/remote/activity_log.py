@@ -13,7 +13,7 @@ from commonplace.domain.json import JsonObject
 from commonplace.store.disk.durable import write_all
 
 END_SECONDS = 1.0
-"""Seconds that the end of the process waits for the last lines."""
+"""Seconds that the process waits at its end for the last lines."""
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 log = logging.getLogger(__name__)

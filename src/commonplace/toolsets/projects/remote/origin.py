@@ -35,9 +35,9 @@ from commonplace.toolsets.projects.remote.worktree import WorkTree
 from commonplace.toolsets.projects.rules.ports import StorageStatus, SyncOutcome
 
 FIRST_ANSWER_SECONDS = 3.0
-"""Seconds that a caller waits for the initial fetch."""
+"""Timeout in seconds of a caller that waits for the initial fetch."""
 FLUSH_SECONDS = 5.0
-"""Seconds that the end of the process waits for a push."""
+"""Timeout in seconds of the push at the end of the process."""
 FETCH_SECONDS = 30.0
 PUSH_SECONDS = 30.0
 SYNC_SECONDS = 10.0
@@ -91,7 +91,7 @@ class Origin:
                 self._thread.start()
 
     def close(self) -> None:
-        """Finish a pending push, within `FLUSH_SECONDS`."""
+        """Finish a pending push within `FLUSH_SECONDS`."""
         self._deadline = time.monotonic() + FLUSH_SECONDS
         self._wake.set()
         with self._starting:
@@ -104,7 +104,7 @@ class Origin:
                 log.warning("the last commits were not pushed in time; the next start pushes them")
 
     def wait_started(self) -> None:
-        """Start, and wait until the first fetch has ended, at most `FIRST_ANSWER_SECONDS` after the start."""
+        """Start, and wait for the end of the first fetch, at most `FIRST_ANSWER_SECONDS` after the start."""
         self.start()
         self._first.wait(max(0.0, self._began + FIRST_ANSWER_SECONDS - time.monotonic()))
 
@@ -127,10 +127,10 @@ class Origin:
         )
 
     def withheld(self) -> str:
-        """Why commits stay here because of the branch that is checked out; "" for no such reason."""
+        """The reason why commits are not pushed while another branch is checked out; "" if they are."""
         try:
             return reason_not_to_publish(self._repository) if self._configured else ""
-        except KnowledgeError as error:  # asked after a write, which stands
+        except KnowledgeError as error:  # raised after a write that succeeded
             log.warning("whether commits are pushed cannot be told: %s", error)
             return ""
 
@@ -147,7 +147,7 @@ class Origin:
         return SyncOutcome(files=files, message=message, pushed=not error, error=error)
 
     def _exchange(self, until: float, fetched: Callable[[], None]) -> str:
-        """Integrate the remote's commits and push; returns why the remote lacks commits, "" if it has all."""
+        """Integrate the remote's commits and push. Returns why the remote lacks commits; "" if it has all."""
         if not self._network.acquire(timeout=_left(until)):
             return "an earlier request to the remote is still running"
         try:
@@ -166,11 +166,11 @@ class Origin:
         return REMOTE in self._repository.remotes()
 
     def _run(self) -> None:
-        """The thread: one fetch, then a push whenever there are new commits, until the end."""
+        """Thread function: fetches once, then pushes whenever there are new commits, until the end."""
         self._step(self._fetch_and_rebase)
         self._first.set()
         while True:
-            # Checked before the push: a push that is running at the end may have begun before the last commit.
+            # Checked before the push: a push that is running at the end may have started before the last commit.
             ending = self._deadline < float("inf")
             self._step(self._push)
             if ending:
@@ -198,9 +198,9 @@ class Origin:
         return f"{name} ({ahead} ahead, {behind} behind)" if ahead or behind else f"{name} (up to date)"
 
     def _fetch_and_rebase(self, until: float = float("inf")) -> str:
-        """Fetch and integrate, until a time of the monotonic clock; returns the error, "" for none."""
+        """Fetch and integrate, until a time of the monotonic clock. Returns the error; "" on success."""
         for _ in range(FETCH_ATTEMPTS):
-            if reason_not_to_publish(self._repository):  # `_push` tells
+            if reason_not_to_publish(self._repository):  # reported by `_push`
                 return ""
             known = self._known()
             outcome, remote = self._fetch(min(FETCH_SECONDS, _left(until)))
@@ -209,8 +209,8 @@ class Origin:
                 return "" if self._branchless else f"fetch failed: {outcome.reason}"
             try:
                 with self._tree.writer.lock.held(min(WAIT_SECONDS, _left(until))):
-                    # Another process of this store may have pushed since. Then the fetched state is older than the
-                    # known one, and it would seem that the remote had dropped that push.
+                    # Another process of this store may have pushed meanwhile. Then the fetched state is older than the
+                    # known one, and the remote would seem to have dropped that push.
                     if self._known() != known:
                         continue
                     if reason_not_to_publish(self._repository):
@@ -227,7 +227,7 @@ class Origin:
         return frozenset({self._repository.tip(SYNCED), self._repository.tip(TRACKING)} - {""})
 
     def _integrate(self, remote: str, known: frozenset[str]) -> None:
-        """Move branch and files to the remote's commit with the local ones on top. Needs the lock."""
+        """Move branch and files to the remote's commit with the local ones on top. The caller holds the lock."""
         repository = self._repository
         self._tree.commit_all()
         head = repository.head
@@ -244,7 +244,7 @@ class Origin:
         self._note(remote)
 
     def _rescue(self, head: str, conflicts: tuple[str, ...]) -> str:
-        """Preserve a commit on a new branch; returns the branch."""
+        """Preserve a commit on a new branch; return the branch."""
         time_text = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         number, name = 1, f"{_RESCUE}{time_text}"
         while self._repository.tip(name):
@@ -256,7 +256,7 @@ class Origin:
         return name
 
     def _push(self, until: float = float("inf")) -> str:
-        """Push the commits that the remote lacks, until a time of the clock; returns why it failed, "" on success."""
+        """Push the commits that the remote lacks, until a time of the clock. Returns the error; "" on success."""
         self._tree.require_committable()  # during a rebase, HEAD is an intermediate commit
         for _ in range(PUSH_ATTEMPTS):
             repository = self._repository
@@ -266,7 +266,7 @@ class Origin:
             if not head or (head == synced == tracking and not self._branchless):
                 return ""
             expected = "" if self._branchless else synced or tracking
-            # A lease also permits a push that drops commits; this push must only add to the expected commit.
+            # A lease also permits a push that drops commits, but this push may only add to the expected commit.
             if not expected or repository.holds(head, expected):
                 outcome = self._send(head, expected, min(PUSH_SECONDS, _left(until)))
                 if not outcome.code:
@@ -280,7 +280,7 @@ class Origin:
         return "push failed: others keep pushing to it"
 
     def _fetch(self, seconds: float) -> tuple[GitResult, str]:
-        """Fetch the remote's branch; returns its commit."""
+        """Fetch the remote's branch; return its commit."""
         repository = self._repository
         known = [repository.head, repository.tip(SYNCED), repository.tip(TRACKING)]
         try:
@@ -294,7 +294,7 @@ class Origin:
             return GitResult(1, "", str(error)), ""
 
     def _send(self, head: str, expected: str, seconds: float) -> GitResult:
-        """Push a commit to the remote's branch if that is at the expected commit; "" if it must not exist."""
+        """Push a commit to the remote's branch if the branch is at the expected commit ("" if it must not exist)."""
         reference = f"refs/heads/{BRANCH}"
         lease = f"--force-with-lease={reference}:{expected}"
         try:

@@ -1,7 +1,7 @@
-"""The branch that a store publishes: the one that it was made or adopted on.
+"""The branch that a store publishes: the branch on which the store was created or adopted.
 
-A symbolic ref of the repository names it, so `git symbolic-ref` reads and changes it. A store without that ref was
-made by an older version or by hand.
+A symbolic ref of the repository names the branch, so `git symbolic-ref` reads and changes it. A store without that ref
+was created by an older version or by hand.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.names import BRANCHES, checked_ref
 
 REMOTE, BRANCH = "origin", "main"
-"""The remote and its branch that a store is pushed to."""
+"""The remote and its branch to which a store is pushed."""
 TRACKING = f"refs/remotes/{REMOTE}/{BRANCH}"
 SYNCED = "refs/commonplace/synced"
-"""Commit of the remote at the last synchronization; unlike the tracking branch, no other program moves it."""
+"""Ref with the remote's commit at the last synchronization. Unlike the tracking branch, no other program moves it."""
 _MARK = "refs/commonplace/branch"
 
 
 def published_branch(repository: GitRepository) -> str:
-    """The full name of the branch; "" where none is known yet.
+    """The full name of the branch; "" if it is not known yet.
 
     Raises:
-        GitError: the repository cannot be read, or the mark names no ref.
+        GitError: the repository cannot be read, or the symbolic ref is invalid.
     """
     target = guarded(lambda: _target(repository))
     if not isinstance(target, str) or not target.startswith(BRANCHES):
@@ -36,11 +36,11 @@ def published_branch(repository: GitRepository) -> str:
 
 
 def mark_published_branch(repository: GitRepository, *, current: bool = False) -> None:
-    """Write down the branch that is published, unless that is done already.
+    """Record the published branch unless it is recorded already.
 
     Args:
-        repository: The store's.
-        current: Whether it is the current branch, whatever was published before.
+        repository: The store's repository.
+        current: Whether the current branch becomes the published one.
 
     Raises:
         GitError, StorageError, UnavailableError: the ref cannot be read or written.
@@ -51,9 +51,9 @@ def mark_published_branch(repository: GitRepository, *, current: bool = False) -
 
 
 def reason_not_to_publish(repository: GitRepository) -> str:
-    """Why nothing is pushed and nothing brought in now, with what to do; "" while the published branch is current."""
+    """The reason why nothing is pushed or fetched now, with the remedy; "" if the published branch is current."""
     current, published = repository.branch, published_branch(repository)
-    if current == published or not current:  # that it is on no branch is told elsewhere
+    if current == published or not current:  # a detached HEAD is reported elsewhere
         return ""
     name, other = published.removeprefix(BRANCHES), current.removeprefix(BRANCHES)
     there, way = (
@@ -75,7 +75,7 @@ def _target(repository: GitRepository) -> pygit2.Oid | str | None:
 
 
 def _was_renamed(repository: GitRepository, before: str, now: str) -> bool:
-    """Whether the reflog of a branch tells that it had another name before (`git branch -m`)."""
+    """Whether the reflog of a branch shows that it was renamed from another name (`git branch -m`)."""
     try:
         entries = list(guarded(lambda: repository.handle.lookup_reference(now).log())) if now else []
     except GitError:  # an unborn branch
@@ -84,7 +84,7 @@ def _was_renamed(repository: GitRepository, before: str, now: str) -> bool:
 
 
 def _unmarked(repository: GitRepository) -> str:
-    """`main` where there is one, else the current branch; of both the one that has what was pushed last."""
+    """`main` if it exists, else the current branch. If both exist, the one that contains the last pushed commit."""
     current, main = repository.branch, f"{BRANCHES}{BRANCH}"
     if current == main or not repository.tip(main):
         return current

@@ -1,4 +1,4 @@
-"""Rebases local commits onto the remote's, in Git objects alone: without work tree, index or programs."""
+"""Rebases local commits onto the remote's in the object database only, without work tree, index or programs."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def local_commits(repository: GitRepository, head: str, elsewhere: Sequence[str]
 
 
 def rebase(repository: GitRepository, commits: Sequence[pygit2.Commit], onto: str) -> RebaseResult:
-    """Recreate the commits on top of another one, with their messages and people.
+    """Recreate the commits on top of another one, with their messages, authors and committers.
 
-    On a conflict, the new base's text stays in the file and the rest of the commit is applied. Commits whose changes
-    exist already are dropped.
+    On a conflict, the text of the new base stays in the file and the rest of the commit is applied. Commits whose
+    changes exist already are dropped.
     """
     require_plain_objects(repository.objects)  # libgit2 writes into that folder
     tip = repository.commit(onto)
@@ -65,10 +65,10 @@ def _objects_only(repository: GitRepository) -> pygit2.Repository:
 
 
 def _require_bounded(trees: TreeDiff, commits: Sequence[pygit2.Commit]) -> None:
-    """Refuse commits whose trees libgit2 cannot go through.
+    """Reject commits whose trees libgit2 cannot traverse.
 
     Raises:
-        GitError: one has too many files.
+        GitError: a tree has too many files.
     """
     before = ""
     for tree in (str(commit.tree_id) for commit in commits):

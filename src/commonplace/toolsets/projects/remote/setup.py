@@ -81,7 +81,7 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
 
     Args:
         path: The folder.
-        state_dir: As for `open_store`.
+        state_dir: The state folder, as for `open_store`.
         who: Author of the commits that no caller requested.
         adopt: Whether to turn another folder into a store.
 
@@ -89,7 +89,7 @@ def open_project_store(path: Path, state_dir: Path, who: Author, *, adopt: bool 
         ConfigError: the path is inside a repository's own files, or is a folder that is not a store.
         StorageError: the store cannot be created.
         UnavailableError: another process has been creating the store for too long.
-        GitError: its repository is damaged.
+        GitError: the store's repository is damaged.
     """
     _refuse_inside(path)
     adopted = require_store(path, who, adopt=adopt)
@@ -126,7 +126,7 @@ def _refuse_inside(path: Path) -> None:
 
 
 def _open_store(root: Path, state_dir: Path) -> tuple[Store, GitRepository]:
-    """The store and its own repository, never one above it."""
+    """The store and its own repository; a repository in a parent folder is ignored."""
     found = find_repository(root)
     if found is None or found.work_tree != root:
         raise _no_repository("The store's .git is no longer a Git repository.")
@@ -211,12 +211,12 @@ def _mark(store: Store, who: Author, root: Path) -> None:
 
 
 def _found_projects(root: Path) -> Registry:
-    """The projects of a store without an `index.json`: each folder that is there, by its name."""
+    """The projects of a store without an `index.json`: each existing folder, with its name as the id."""
     return Registry({name: name for name in Subfolders(root).subfolders(PROJECTS_KEY)}, {})
 
 
 def _exclude(repository: GitRepository) -> None:
-    """Exclude the log from Git in a store whose own `.gitignore` does not."""
+    """Exclude the log from Git if the store's `.gitignore` does not."""
     if is_ignored(repository, ACTIVITY_FILE):
         return
     try:

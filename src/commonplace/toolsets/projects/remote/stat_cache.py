@@ -20,9 +20,9 @@ from commonplace.store.disk.folder import file_stat
 from commonplace.store.disk.inotify import InotifyQueue, UnwatchableError
 
 MAX_WATCHED_FOLDERS = 64
-"""Maximum number of watched folders, least recently used dropped first."""
+"""Maximum number of watched folders; the least recently used is evicted."""
 MAX_AGE_SECONDS = 30.0
-"""Seconds after which everything is read again, because inotify does not report every kind of write."""
+"""Seconds after which all metadata is read again, because inotify does not report every kind of write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _CachedFolder:
     doubtful: frozenset[str]
     """Files with another hard link, through which they can change unnoticed."""
     until: float
-    """Time of the clock at which everything is read again."""
+    """Time of the clock at which all metadata is read again."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class _FolderStats:
 
 
 class StatCache:
-    """Answers from the cache and inotify's events. Thread-safe.
+    """The cache, updated from the events of inotify. Thread-safe.
 
     Args:
         clock: A monotonic clock in seconds.
@@ -63,7 +63,7 @@ class StatCache:
         self._lock = Lock()
         self._inotify: InotifyQueue | None = None
         self._folders: OrderedDict[tuple[int, int], _CachedFolder] = OrderedDict()
-        """By device and inode, whatever their path."""
+        """Cached folders by device and inode, which identify a folder under any path."""
         self._changed: dict[int, set[str]] = {}
         """Names changed in watched folders since their last query, by watch descriptor."""
 
@@ -119,7 +119,7 @@ class StatCache:
                 self._inotify.unwatch(known.watch)
 
     def _sweep(self, identity: tuple[int, int], folder: int, watchable: Callable[[], bool]) -> Mapping[str, FileStat]:
-        """Read everything. The watch is added first, so that no change is missed."""
+        """Read all metadata. The watch is added first, so that no change is missed."""
         self._forget(identity)
         until = self._clock() + MAX_AGE_SECONDS
         watch = self._watched(folder) if watchable() else None

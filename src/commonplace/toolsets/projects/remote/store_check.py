@@ -31,7 +31,7 @@ from commonplace.toolsets.projects.rules.registry import (
 INSTRUCTIONS_FILE = "main.md"
 _CONTENT_FOLDERS = ("knowledge", "TODO")
 SYSTEM_FILES = (".DS_Store", "Thumbs.db", "desktop.ini", ".idea", ".vscode", "*.swp", "*.swo", "*~")
-"""Names of files that operating systems and editors create in a folder."""
+"""Names of files that operating systems and editors create."""
 _MADE_HERE = (".git", ACTIVITY_FILE, ".commonplace-*")
 _MAX_COMMITS = 50
 """Maximum number of commits of `index.json` that are examined."""

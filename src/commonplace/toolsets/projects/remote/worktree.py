@@ -41,7 +41,7 @@ from commonplace.toolsets.projects.rules.registry import (
 )
 
 _MAX_NAMED = 3
-"""Maximum number of files in an error."""
+"""Maximum number of files that an error names."""
 log = logging.getLogger(__name__)
 
 _REGULAR = {MODE_FILE, MODE_EXECUTABLE}
@@ -95,10 +95,10 @@ class WorkTree:
         """Commit the store's current files, and stop tracking those that are now ignored.
 
         Returns:
-            Number of files, and the message.
+            Number of files, and the commit message.
 
         Raises:
-            ReadOnlyError: as `require_committable`.
+            ReadOnlyError: as from `require_committable`.
             StorageError: a file cannot be read.
         """
         self.require_committable()
@@ -199,8 +199,8 @@ class WorkTree:
     def _is_own(self, path: str) -> bool:
         """Whether a file belongs to the store.
 
-        An ignore file does if it excludes the store's log. Another file in a project's folder that is not a file of
-        the store does if it is committed already.
+        An ignore file belongs to the store if it excludes the store's log. Any other file in a project's folder belongs
+        to the store if it is already committed.
         """
         if path != IGNORE_FILE and (is_stored(path) or not is_in_project(path)):
             return is_stored(path)
@@ -231,7 +231,7 @@ class WorkTree:
 
 
 def _log_kept(kept: Sequence[RetainedCopy]) -> None:
-    """Warn of text that no commit has; a call that wants to know of it is told as well."""
+    """Log and record text that no commit contains."""
     record_retained(kept)
     for one in kept:
         if one.staged:

@@ -22,7 +22,7 @@ from commonplace.toolsets.projects.rules.headings import EditedDocument, has_tit
 Position: TypeAlias = Literal["before", "after", "end"]
 
 TOP_LEVEL, LAST_LEVEL = 2, 4
-"""Levels of chapter headings, first and last."""
+"""First and last level of chapter headings."""
 MAX_SUMMARY_SHOWN = 100
 
 _BLANK = b" \t\r\n"
@@ -39,13 +39,13 @@ class Chapter:
     """End of the text, as a byte offset in the document."""
     title: str
     index: int
-    """From 0, in document order."""
+    """Position in the document, from 0."""
     text: str
     """Text without the heading, and without blank lines at its ends."""
     whole: str
     """Text with the heading line."""
     summary: str
-    """The first paragraph on one line, at most 100 characters; "" without one."""
+    """The first paragraph on one line, at most 100 characters; "" if there is none."""
 
 
 def read_chapters(document: Document) -> list[Chapter]:
@@ -73,7 +73,7 @@ def introduction_of(document: Document) -> str:
 
 
 def first_paragraph(text: str) -> str:
-    """The first paragraph of a text on one line, at most 100 characters; "" without one."""
+    """The first paragraph of a text on one line, at most 100 characters; "" if there is none."""
     for block in _PARAGRAPHS.split(text.strip("\n")):
         if block.strip() and not _NO_PARAGRAPH.match(block):
             line = " ".join(block.split())
@@ -85,7 +85,7 @@ def find_chapter(document: Document, title: str, what: str = "Chapter") -> Chapt
     """The first chapter with this title; case-sensitive.
 
     Raises:
-        NotFoundError: kind "chapter".
+        NotFoundError: kind "chapter": there is no such chapter.
     """
     chapters = read_chapters(document)
     wanted = title.strip()
@@ -107,7 +107,7 @@ def chapter_at(document: Document, index: int) -> Chapter:
     """The chapter with this index.
 
     Raises:
-        NotFoundError: kind "chapter".
+        NotFoundError: kind "chapter": there is no such chapter.
     """
     chapters = read_chapters(document)
     if 0 <= index < len(chapters):
@@ -122,9 +122,9 @@ def chapter_at(document: Document, index: int) -> Chapter:
 def replace_chapter(document: Document, title: str, text: str, summary: str = "") -> EditedDocument:
     """The document with a new text in a chapter.
 
-    Replaced is the text that a reader of the chapter was shown: up to the next chapter. Chapters below this one are
-    replaced only if the new text contains chapters below its level. Chapters of its level, or above it, in the new
-    text are added behind those below this one, so that each of these stays with its chapter.
+    The replaced text ends at the next chapter, as shown to readers. Chapters below this one are replaced only if the
+    new text contains chapters below its level. Chapters of the same or a higher level in the new text are added after
+    the chapters below this one, so that these stay with their chapter.
 
     Args:
         document: The document.
@@ -133,7 +133,7 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
         summary: The new first paragraph, unless the text begins with it.
 
     Raises:
-        NotFoundError: kind "chapter".
+        NotFoundError: kind "chapter": there is no such chapter.
         AlreadyExistsError: kind "chapter": the text would add a chapter whose title is taken.
         InvalidInputError: kind "content": the text would hide a chapter.
     """
@@ -157,11 +157,11 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
     """The document with a new chapter, at the end or beside another one of the same level.
 
-    Chapters of its level, or above it, in the text follow it as chapters of their own, behind all that they would take
-    from another chapter.
+    Chapters of the same or a higher level in the text become separate chapters after the new one. They are placed where
+    they do not take over the subchapters of another chapter.
 
     Raises:
-        AlreadyExistsError: kind "chapter": the title is taken, or that of a chapter in the text.
+        AlreadyExistsError: kind "chapter": the title, or that of a chapter in the text, is taken.
         NotFoundError: kind "chapter": the reference does not exist.
         InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a chapter.
     """
@@ -184,7 +184,7 @@ def remove_chapter(document: Document, title: str) -> EditedDocument:
     """The document without the first chapter of this title and its subchapters.
 
     Raises:
-        NotFoundError: kind "chapter".
+        NotFoundError: kind "chapter": there is no such chapter.
     """
     chapter = find_chapter(document, title)
     gone = _chapters_between(document, chapter.end, chapter.section.tree_end)
@@ -226,7 +226,7 @@ def require_text(document: Document) -> None:
     """Check that a document is UTF-8 and may be changed.
 
     Raises:
-        InvalidInputError: kind "content".
+        InvalidInputError: kind "content": the document is not UTF-8.
     """
     if not document.decodable:
         raise InvalidInputError(
@@ -238,7 +238,7 @@ def _checked(document: Document, changed: bytes, behind: Sequence[Section], adde
     """The new bytes, if the sections after the change and the added one are still parsed.
 
     Raises:
-        InvalidInputError: kind "content".
+        InvalidInputError: kind "content": a section would be hidden.
     """
     again = read_document(document.address, changed)
     kept = [title_of(document, section) for section in behind]
@@ -263,7 +263,7 @@ def _require_new(document: Document, title: str, taken: str = "") -> None:
 
 
 def _require_titles(text: str) -> None:
-    """Reject a text with a chapter that no title leads to."""
+    """Reject a text with a chapter that has no visible title."""
     if not all(visible_form(chapter.title) for chapter in _chapters_in(text)):
         raise InvalidInputError(
             "The content has a chapter without a title",
@@ -273,17 +273,20 @@ def _require_titles(text: str) -> None:
 
 
 def _parted(text: str, level: int) -> tuple[str, str]:
-    """The part of a text that belongs to a chapter of this level, and the chapters of this level or above after it."""
+    """The part of a text that belongs to a chapter of this level, and the rest from the next chapter on.
+
+    The rest begins at the first chapter of this level or above.
+    """
     first = next((chapter.section.start for chapter in _chapters_in(text) if chapter.section.level <= level), None)
     raw = text.encode()
     return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())
 
 
 def _with_chapters(document: Document, start: int, text: str, taken: str = "") -> Document:
-    """The document with the chapters of a text behind an offset, and behind all that they would take from a chapter.
+    """The document with the chapters of a text, placed after `start` where they do not take over other subchapters.
 
     Raises:
-        AlreadyExistsError, InvalidInputError: as `replace_chapter`.
+        AlreadyExistsError, InvalidInputError: as from `replace_chapter`.
     """
     added = _chapters_in(text)
     for chapter in added:
@@ -298,7 +301,7 @@ def _with_chapters(document: Document, start: int, text: str, taken: str = "") -
 
 def _chapters_in(text: str) -> list[Chapter]:
     """The chapters of a text; their offsets are one byte too large."""
-    return read_chapters(read_document(Address("text.md"), b"\n" + text.encode()))  # so that nothing is a frontmatter
+    return read_chapters(read_document(Address("text.md"), b"\n" + text.encode()))  # prevents frontmatter
 
 
 def _chapters_between(document: Document, start: int, end: int) -> tuple[str, ...]:

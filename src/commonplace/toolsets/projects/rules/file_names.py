@@ -24,7 +24,7 @@ _BLANKS = re.compile(r"[\s\-]+")
 
 
 def file_slug(filename: str) -> str:
-    """The file name of a new document `filename`: `User's Guide & FAQ` -> `users-guide-and-faq.md`."""
+    """The file name of a new document: `User's Guide & FAQ` becomes `users-guide-and-faq.md`."""
     stem = filename.strip()
     if stem.lower().endswith(DOCUMENT_SUFFIX):
         stem = stem[: -len(DOCUMENT_SUFFIX)]
@@ -32,7 +32,7 @@ def file_slug(filename: str) -> str:
 
 
 def folder_slug(project_id: str, taken: Callable[[str], bool]) -> str:
-    """The folder of a new project: its slug, with the first number for which `taken` is false if needed."""
+    """The folder name of a new project: its slug; if that is taken, with the first free number."""
     base = ascii_slug(project_id)
     if not taken(base):
         return base
@@ -48,13 +48,14 @@ def task_slug(title: str) -> str:
 
 
 def ascii_slug(text: str, most: int = _MAX_SLUG_BYTES) -> str:
-    """Lower case, Latin accents transliterated, signs with a name spelled out, other marks dropped, blanks as `-`.
+    """A slug: lower case, Latin accents removed, named signs spelled out, other marks dropped, blanks as `-`.
 
-    Letters of other scripts stay. Symbols alone get their Unicode names. A text of punctuation alone gets a name from
-    its hash. A name that is too long is cut and ends with such a hash.
+    Letters of other scripts stay. A text of symbols only gets their Unicode names. A text of punctuation only gets a
+    name
+    from its hash. A name that is too long is truncated and ends with that hash.
 
     Args:
-        text: Not empty.
+        text: The text, not empty.
         most: Maximum length in bytes of UTF-8.
     """
     plain = unicodedata.normalize("NFC", text).lower().translate(_WORDS)

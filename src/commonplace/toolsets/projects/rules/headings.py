@@ -24,7 +24,7 @@ class EditedDocument:
 
 def title_of(document: Document, section: Section) -> str:
     """A section's heading as written, without its markers; inline markup and attributes stay."""
-    source = document.encoded  # what the section's offsets refer to
+    source = document.encoded  # the section's offsets refer to this encoding
     line = source[section.start : section.content].decode("utf-8", "replace").replace("\r\n", "\n").strip("\n")
     if not section.atx:
         return " ".join(_UNDERLINE.sub("", line).split())

@@ -31,12 +31,12 @@ def check_header(header: str) -> tuple[int, str]:
 
 
 def update_section(document: Document, header: str, text: str) -> EditedDocument:
-    """New text under a header, up to the next header of the same or a higher level.
+    """The instructions with new text under a header, up to the next header of the same or a higher level.
 
-    Sections of its level, or above it, in the text are added behind all that they would take from other sections.
+    Sections of the same or a higher level in the text are added where they do not take over other subsections.
 
     Raises:
-        NotFoundError: kind "section".
+        NotFoundError: kind "section": there is no such section.
         AlreadyExistsError: kind "section": the text would add a section that exists.
     """
     section = find_instruction_section(document, header)
@@ -48,12 +48,12 @@ def update_section(document: Document, header: str, text: str) -> EditedDocument
 
 
 def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
-    """A new section at the end or beside another.
+    """The instructions with a new section, at the end or beside another one.
 
-    Sections of its level, or above it, in the text follow it, behind all that they would take from other sections.
+    Sections of the same or a higher level in the text follow it, where they do not take over other subsections.
 
     Raises:
-        AlreadyExistsError: kind "section": the section exists, or one of the text.
+        AlreadyExistsError: kind "section": the section, or one in the text, exists.
         NotFoundError: kind "section": the reference does not exist.
     """
     level, title = check_header(header)
@@ -112,23 +112,26 @@ def check_reference(position: Position, reference: str, name: str) -> None:
 
 
 def _parted(text: str, level: int) -> tuple[str, str]:
-    """The part of a text that belongs to a section of this level, and the sections of this level or above after it."""
+    """The part of a text that belongs to a section of this level, and the rest from the next section on.
+
+    The rest begins at the first section of this level or above.
+    """
     first = next((section.start for section in _parsed(text).sections if 0 < section.level <= level), None)
     raw = text.encode()
     return (text, "") if first is None else (raw[: first - 1].decode(), raw[first - 1 :].decode())
 
 
 def _with_sections(document: Document, start: int, text: str, taken: str = "") -> Document:
-    """The document with the sections of a text behind an offset, and behind all that they would take from a section.
+    """The document with the sections of a text, placed after `start` where they do not take over other subsections.
 
     Args:
         document: The document.
-        start: The offset.
+        start: The byte offset.
         text: The sections.
-        taken: A header that they may not have either.
+        taken: Another header that the sections may not have.
 
     Raises:
-        AlreadyExistsError: kind "section".
+        AlreadyExistsError: kind "section": a section exists.
     """
     parsed = _parsed(text)
     added = [section for section in parsed.sections if section.level]
@@ -147,8 +150,8 @@ def _require_new(document: Document, header: str, taken: str = "") -> None:
 
 
 def _parsed(text: str) -> Document:
-    """A text alone; its offsets are one byte too large."""
-    return read_document(Address("text.md"), b"\n" + text.encode())  # so that nothing is a frontmatter
+    """A text parsed as a document; offsets are one byte too large."""
+    return read_document(Address("text.md"), b"\n" + text.encode())  # the blank line prevents frontmatter
 
 
 def _below(document: Document, section: Section) -> tuple[str, ...]:

@@ -18,13 +18,13 @@ MAX_TITLE = 200
 MAX_INTRODUCTION = 2000
 MAX_KEYWORD = 50
 MAX_CHAPTERS = 50
-"""Maximum number of chapters at creation; chapters that are added later are not limited."""
+"""Maximum number of chapters at creation; later additions are not limited."""
 MAX_QUERY = 200
 MAX_QUERY_WORDS = 20
 MAX_SUMMARY = 500
 MAX_TODO_DESCRIPTION = 500
 MAX_REPEATED = 60
-"""Characters of a wrong name that an error repeats."""
+"""Maximum length in characters of an invalid name that an error repeats."""
 
 _NOT_IN_IDS = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f\u0085\u2028\u2029]')
 _NOT_IN_FILENAMES = re.compile(r"[/\\\x00-\x1f\x7f\u0085\u2028\u2029]")
@@ -92,7 +92,7 @@ def check_title(name: str, title: str, *, is_new: bool = True) -> str:
     Args:
         name: Name of the argument in errors, such as "Chapter title".
         title: The title.
-        is_new: Whether something is to be given it, so that it must be visible.
+        is_new: Whether the title is given to something new and must therefore be visible.
     """
     _length(name, title, MAX_TITLE, "title")
     if not title.strip():

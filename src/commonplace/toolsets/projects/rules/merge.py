@@ -1,4 +1,4 @@
-"""Merges two versions of a file if a plain line merge conflicts only formally."""
+"""Merges two versions of a file if a plain line merge conflicts only in dates or the list of projects."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ MergeLines = Callable[[MergeSides], bytes | None]
 def merge_file(path: str, sides: MergeSides, merge: MergeLines) -> bytes | None:
     """The merged file; None on a real conflict.
 
-    The list of projects is merged by project. In dated files both sides always change the `updated` line: it is set to
-    the later date on all sides before the lines are merged.
+    The list of projects is merged by project. In dated files both sides always change the `updated` line, so that line
+    is set to the later date on all sides before the lines are merged.
     """
     if path == INDEX_FILE:
         return merge_registries(sides.base, sides.ours, sides.theirs)
@@ -46,7 +46,7 @@ def merge_file(path: str, sides: MergeSides, merge: MergeLines) -> bytes | None:
 
 
 def conflict_unit(path: str) -> str:
-    """The folder of files that conflict together with a file (its to-do list); "" for a separate file."""
+    """The folder of files that conflict together with a file (its to-do list); "" if the file conflicts alone."""
     found = _TODO.match(path)
     return found[0] if found else ""
 

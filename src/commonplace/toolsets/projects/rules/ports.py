@@ -24,7 +24,7 @@ class StorageStatus:
     remote: str
     """`origin/main (up to date)`, `origin/main (n ahead, m behind)` or `No remote configured`."""
     withheld: str
-    """Why nothing is pushed while the current branch is checked out; "" if it is the published one."""
+    """The reason why nothing is pushed while the current branch is checked out; "" if it is the published one."""
     rescued: tuple[str, ...]
     """Branches with local commits that were replaced by the remote's."""
 
@@ -36,7 +36,7 @@ class SyncOutcome:
     files: int
     """Number of committed files."""
     message: str
-    """Message of the commit; "" without one."""
+    """Message of the commit; "" if there was nothing to commit."""
     pushed: bool
     """Whether the remote has every commit now."""
     error: str
@@ -90,7 +90,10 @@ class Upstream(Protocol):
         ...
 
     def withheld(self) -> str:
-        """Why new commits are not pushed while the current branch is checked out; "" if they are. No network call."""
+        """The reason why commits are not pushed while the current branch is checked out; "" if they are.
+
+        Makes no network call.
+        """
         ...
 
     def sync(self, progress: Progress | None = None) -> SyncOutcome:

@@ -46,7 +46,7 @@ EMPTY_REGISTRY = Registry({}, {})
 
 
 def is_stored(path: str) -> bool:
-    """Whether a file is committed wherever it comes from: the index of the store, and what projects consist of.
+    """Whether a file is always committed: the index of the store, and the files of projects.
 
     Args:
         path: Path from the root of the store, with `/`.
@@ -57,7 +57,7 @@ def is_stored(path: str) -> bool:
 
 
 def is_in_project(path: str) -> bool:
-    """Whether a file lies in a project's folder and neither it nor a folder above it is hidden."""
+    """Whether a file is in a project's folder, and neither the file nor a folder above it is hidden."""
     first, *parts = path.split("/")
     return first == PROJECTS_KEY and not any(part.startswith(".") for part in parts)
 

@@ -92,7 +92,7 @@ def completed_bytes(address: Address, raw: bytes, now: str) -> bytes:
     """The task's file with `completed` and `updated` set; unchanged if the task is already completed.
 
     Raises:
-        InvalidInputError: kind "content": its frontmatter cannot be changed.
+        InvalidInputError: kind "content": the frontmatter cannot be changed.
     """
     document = read_document(address, raw)
     if _is_completed(document):

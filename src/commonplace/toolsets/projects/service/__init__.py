@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 PROJECTS_KEY: ServiceKey[ProjectStore] = ServiceKey("projects")
-"""The one store of projects."""
+"""The store of projects."""

@@ -37,21 +37,21 @@ class ChapterReference:
 
 
 def list_chapters(projects: ProjectStore, project_id: str, filename: str) -> tuple[str, list[Chapter]]:
-    """Returns the document's stored name and its chapters of levels 2 to 4 in order.
+    """Return the document's stored name and its chapters of levels 2 to 4 in order.
 
     Raises:
-        NotFoundError: kind "project" or "document".
+        NotFoundError: kind "project" or "document": there is no such project or document.
     """
     document = get_document(projects, project_id, filename)
     return document.address.name, rules.read_chapters(document)
 
 
 def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: ChapterReference) -> ChapterResult:
-    """Returns one chapter.
+    """Return one chapter.
 
     Raises:
-        NotFoundError: kind "project", "document" or "chapter".
-        InvalidInputError: kind "chapter": neither title nor index.
+        NotFoundError: kind "project", "document" or "chapter": there is no such project, document or chapter.
+        InvalidInputError: kind "chapter": neither title nor index is given.
     """
     document = get_document(projects, project_id, filename)
     return ChapterResult(_found(document, which), len(rules.read_chapters(document)))
@@ -60,7 +60,7 @@ def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: C
 def get_next_chapter(
     projects: ProjectStore, project_id: str, filename: str, current: ChapterReference
 ) -> ChapterResult:
-    """Returns the chapter after the current one; raises as `get_chapter`."""
+    """Return the chapter after the current one. Raises the same errors as `get_chapter`."""
     document = get_document(projects, project_id, filename)
     found = rules.read_chapters(document)
     index = _found(document, current).index + 1
@@ -70,17 +70,17 @@ def get_next_chapter(
 def update_chapter(
     projects: ProjectStore, where: tuple[str, str], title: str, content: str, summary: str | None
 ) -> tuple[str, ...]:
-    """Replace a chapter's text; returns the titles of its subchapters, which are replaced with it.
+    """Replace a chapter's text. Returns the titles of its subchapters, which are replaced, too.
 
     Args:
         projects: The store of projects.
-        where: Project id and filename.
-        title: The chapter's title.
+        where: Project id and file name.
+        title: Title of the chapter.
         content: The new text.
-        summary: Its first paragraph, or None.
+        summary: The first paragraph of the new text; None to leave the text unchanged.
 
     Raises:
-        NotFoundError: kind "project", "document" or "chapter".
+        NotFoundError: kind "project", "document" or "chapter": there is no such project, document or chapter.
         InvalidInputError: kind "content": the text would hide the chapters after it.
     """
     limits.check_title("Chapter title", title, is_new=False)
@@ -100,8 +100,8 @@ def add_chapter(
     """Add a chapter.
 
     Raises:
-        AlreadyExistsError: kind "chapter": the title exists already.
-        NotFoundError, InvalidInputError: as `update_chapter`, also for an unknown reference.
+        AlreadyExistsError: kind "chapter": the title is taken.
+        NotFoundError, InvalidInputError: as from `update_chapter`, also for an unknown reference.
     """
     heading = limits.check_title("Chapter title", title)
     limits.check_chapter(content)
@@ -115,7 +115,7 @@ def add_chapter(
 
 
 def remove_chapter(projects: ProjectStore, where: tuple[str, str], title: str) -> tuple[str, ...]:
-    """Remove a chapter with its subchapters; returns their titles. Raises as `update_chapter`."""
+    """Remove a chapter with its subchapters; return their titles. Raises the same errors as `update_chapter`."""
     limits.check_title("Chapter title", title, is_new=False)
     return _change(
         projects,

@@ -21,7 +21,7 @@ INSTRUCTIONS_FILE = "main.md"
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """A project's instructions; if there are none, `exists` is false and the text empty."""
+    """A project's instructions. If there are none, `exists` is False and `content` is ""."""
 
     content: str
     exists: bool
@@ -92,10 +92,10 @@ def import_main(projects: ProjectStore, project_id: str, texts: Sequence[tuple[s
 
 
 def update_section(projects: ProjectStore, project_id: str, header: str, content: str) -> tuple[str, ...]:
-    """Replace a section's text; returns the titles of its subsections, which are replaced with it.
+    """Replace a section's text. Returns the titles of its subsections, which are replaced, too.
 
     Raises:
-        NotFoundError: kind "project" or "section".
+        NotFoundError: kind "project" or "section": there is no such project or section.
     """
     limits.check_section(content)
     return _change(
@@ -110,7 +110,7 @@ def add_section(
 
     Raises:
         NotFoundError: kind "project", or "section" for an unknown reference.
-        AlreadyExistsError: kind "section".
+        AlreadyExistsError: kind "section": the section exists.
     """
     limits.check_section(content)
     instructions.check_reference(place.position, place.reference, "Reference header")
@@ -126,10 +126,10 @@ def add_section(
 
 
 def remove_section(projects: ProjectStore, project_id: str, header: str) -> tuple[str, ...]:
-    """Remove a section with its subsections; returns their titles.
+    """Remove a section with its subsections; return their titles.
 
     Raises:
-        NotFoundError: kind "project" or "section".
+        NotFoundError: kind "project" or "section": there is no such project or section.
     """
     return _change(
         projects, project_id, "Removed", header, lambda document: instructions.remove_section(document, header)

@@ -32,7 +32,7 @@ class NewDocument:
     introduction: str
     keywords: Sequence[str]
     chapters: Sequence[tuple[str, str]]
-    """Title and text of each."""
+    """Title and text of each chapter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ListedDocument:
 
 
 def create_document(projects: ProjectStore, project_id: str, new: NewDocument) -> str:
-    """Create a document, and the project if it does not exist; returns the stored name.
+    """Create a document, and the project if it does not exist; return the stored name.
 
     Raises:
         InvalidInputError, TooLargeError: an argument exceeds its limit.
@@ -78,10 +78,10 @@ def create_document(projects: ProjectStore, project_id: str, new: NewDocument) -
 
 
 def get_document(projects: ProjectStore, project_id: str, filename: str) -> Document:
-    """Returns a document by its stored name or the name that it was created with.
+    """Return a document by its stored name, or by the name with which it was created.
 
     Raises:
-        NotFoundError: kind "project" or "document".
+        NotFoundError: kind "project" or "document": there is no such project or document.
     """
     limits.check_project_id(project_id)
     limits.check_filename(filename)
@@ -93,10 +93,10 @@ def get_document(projects: ProjectStore, project_id: str, filename: str) -> Docu
 
 
 def delete_document(projects: ProjectStore, project_id: str, filename: str) -> str:
-    """Remove a document; returns its stored name.
+    """Delete a document; return its stored name.
 
     Raises:
-        NotFoundError: kind "project" or "document".
+        NotFoundError: kind "project" or "document": there is no such project or document.
     """
     name = get_document(projects, project_id, filename).address.name
 
@@ -108,11 +108,11 @@ def delete_document(projects: ProjectStore, project_id: str, filename: str) -> s
 
 
 def search_documents(projects: ProjectStore, project_id: str, query: str, limit: int = DEFAULT_SEARCH_LIMIT) -> Matches:
-    """The documents of a project that contain any word of the query that carries meaning, best first.
+    """The documents of a project that contain any word of the query, best first. Stop words are ignored.
 
     Raises:
-        InvalidInputError: kind "query".
-        NotFoundError: kind "project".
+        InvalidInputError: kind "query": the query is empty or too long.
+        NotFoundError: kind "project": there is no such project.
     """
     limits.check_project_id(project_id)
     words = _meaningful(limits.check_query(query))
@@ -122,7 +122,7 @@ def search_documents(projects: ProjectStore, project_id: str, query: str, limit:
 
 
 def _meaningful(words: list[str]) -> list[str]:
-    """The words without the marks that end sentences and without stop words; all of them if there are no others."""
+    """The words without sentence marks at their ends and without stop words; all words if only stop words remain."""
     bare = list(dict.fromkeys(word.rstrip(_SENTENCE_MARKS) or word for word in words))
     folded = [fold(word) for word in bare]
     stops = STOP_WORDS[language_of(folded, lambda _: 0.0)]
@@ -130,10 +130,10 @@ def _meaningful(words: list[str]) -> list[str]:
 
 
 def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocument]:
-    """The documents of a project by name.
+    """The documents of a project, sorted by name.
 
     Raises:
-        NotFoundError: kind "project".
+        NotFoundError: kind "project": there is no such project.
     """
     folder = f"{projects.folder(project_id)}/{KNOWLEDGE}"
     texts = projects.search_texts.texts(folder, projects.folders.documents(folder), projects.store.read)
@@ -141,15 +141,15 @@ def list_documents(projects: ProjectStore, project_id: str) -> list[ListedDocume
 
 
 def locate(folder: str, filename: str, exists: Callable[[Address], bool]) -> Address:
-    """Returns the address of an existing document.
+    """Return the address of an existing document.
 
     Args:
-        folder: The project's folder.
-        filename: The stored name, with or without `.md`, or the one that it was created with.
-        exists: Whether a file exists.
+        folder: Folder of the project.
+        filename: The stored name, with or without `.md`, or the name with which the document was created.
+        exists: Returns whether a file exists.
 
     Raises:
-        NotFoundError: kind "document".
+        NotFoundError: kind "document": there is no such document.
     """
     for name in (filename, f"{filename}{DOCUMENT_SUFFIX}", file_slug(filename)):
         try:

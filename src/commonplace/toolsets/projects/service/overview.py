@@ -26,14 +26,14 @@ class Project:
 
     id: str
     main: FileStat | None
-    """Stat data of the instructions; None without instructions."""
+    """Stat data of the instructions; None if there are none."""
     documents: int
     updated: str
-    """Time of the last write to one of these files in ISO 8601; "" without files."""
+    """Time of the last write to one of the project's files, ISO 8601; "" if there are no files."""
 
 
 def list_projects(projects: ProjectStore) -> list[Project]:
-    """Every project by id. A project whose folder is missing or cannot be served is listed without files."""
+    """Every project, sorted by id. A project whose folder is missing or cannot be served is listed without files."""
     found: list[Project] = []
     for project_id, folder in sorted(projects.registry().folders.items()):
         try:
@@ -49,10 +49,10 @@ def list_projects(projects: ProjectStore) -> list[Project]:
 
 
 def delete_project(projects: ProjectStore, project_id: str) -> None:
-    """Remove a project with all its files.
+    """Delete a project with all its files.
 
     Raises:
-        NotFoundError: kind "project".
+        NotFoundError: kind "project": there is no such project.
     """
     check_project_id(project_id)
 

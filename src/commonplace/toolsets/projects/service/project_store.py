@@ -27,7 +27,7 @@ from commonplace.toolsets.projects.service.search_text_cache import SearchTextCa
 
 IDENTITY = Author("Knowledge MCP Server", "knowledge-mcp@localhost", commits=True)
 MAX_WRITE_ATTEMPTS = 3
-"""Maximum number of attempts of a write; one in which a file is changed by hand is repeated."""
+"""Maximum attempts of a write; a write is retried if a file is changed by hand meanwhile."""
 MAX_VERSIONS = 50
 """Number of versions of `index.json` that are searched for an intact one."""
 
@@ -41,17 +41,17 @@ class ProjectStore:
     """The open store of all projects."""
 
     path: str
-    """Its location, as shown to the user."""
+    """Location of the store, as shown to users."""
     store: Store
     folders: ProjectFolders
     upstream: Upstream
     activity: ActivityLog
     search_texts: SearchTextCache = field(default_factory=SearchTextCache)
     shown_todos: dict[tuple[str, int], TodoInfo] = field(default_factory=dict[tuple[str, int], TodoInfo])
-    """The list that each number stood for when this process last created or showed it."""
+    """The list that had each number when this process last created or showed it."""
 
     def write(self, project_id: str, operation: str, act: Callable[[Transaction], T]) -> T:
-        """Run a function on a transaction that becomes one commit; returns its result once the commit is durable.
+        """Run a function on a transaction that becomes one commit; return its result once the commit is durable.
 
         Raises:
             ConflictError: a file was changed by hand during each of `MAX_WRITE_ATTEMPTS` attempts.
@@ -66,7 +66,7 @@ class ProjectStore:
         return self._write(message, act)
 
     def registry(self) -> Registry:
-        """The current projects; rebuilds and commits a damaged or missing `index.json`."""
+        """The current registry. Rebuilds and commits a damaged or missing `index.json`."""
         found = self._read(self.store.read)
         if found is not None:
             return found
@@ -80,11 +80,11 @@ class ProjectStore:
             return rebuilt
 
     def folder(self, project_id: str) -> str:
-        """Returns the folder of a project.
+        """Return the folder of a project.
 
         Raises:
-            InvalidInputError: kind "project_id": not a valid id; kind "path": its folder's name is not allowed.
-            NotFoundError: kind "project".
+            InvalidInputError: kind "project_id": the id is invalid; kind "path": the folder's name is not allowed.
+            NotFoundError: kind "project": there is no such project.
         """
         registry = self.registry()
         folder = registry.folders.get(check_project_id(project_id))
@@ -93,11 +93,11 @@ class ProjectStore:
         return _path(project_id, folder)
 
     def folder_for_writing(self, transaction: Transaction, project_id: str, *, create: bool = False) -> str:
-        """Returns a project's folder inside a transaction; `create` creates the project if needed.
+        """Return a project's folder inside a transaction; `create` creates a missing project.
 
         Raises:
-            NotFoundError: kind "project".
-            InvalidInputError: kind "path": its folder's name is not allowed.
+            NotFoundError: kind "project": there is no such project.
+            InvalidInputError: kind "path": the folder's name is not allowed.
         """
         registry = self._repair(transaction)
         folder = registry.folders.get(check_project_id(project_id))
@@ -113,7 +113,7 @@ class ProjectStore:
         """Remove a project with all its files.
 
         Raises:
-            NotFoundError: kind "project".
+            NotFoundError: kind "project": there is no such project.
         """
         registry = self._repair(transaction)
         folder = registry.folders.get(check_project_id(project_id))
@@ -130,7 +130,7 @@ class ProjectStore:
         return result
 
     def _repair(self, transaction: Transaction) -> Registry:
-        """The projects inside a transaction, which rebuilds a damaged `index.json`."""
+        """The registry inside a transaction; rebuilds a damaged `index.json`."""
         found = self._read(transaction.read)
         if found is None:
             found = self._rebuilt()
@@ -146,7 +146,7 @@ class ProjectStore:
             return None
 
     def _rebuilt(self) -> Registry:
-        """The projects of the existing folders, with the ids of the last intact `index.json`."""
+        """The existing folders as projects, with the ids from the last intact `index.json`."""
         last = self._last_whole()
         there = self.folders.subfolders(PROJECTS_KEY)
         known = {project_id: folder for project_id, folder in last.folders.items() if folder in there}

@@ -22,7 +22,7 @@ from commonplace.toolsets.projects.rules.search.searchable import (
 MAX_CACHED_FOLDERS = 64
 """Maximum number of cached projects; the least recently searched is evicted."""
 SETTLED_NS = 50_000_000
-"""Nanoseconds between a file's write and its reading below which the next search reads the file again.
+"""Minimum age of a file's last write in nanoseconds at which its cached text is trusted; a younger file is read again.
 
 Within one tick of the file system's clock, a second change of the same length would not be visible.
 """
@@ -36,7 +36,7 @@ class _CachedFolder:
     """Stat data at the time of reading, without the files that must be read again."""
     texts: SearchableDocuments
     is_settled: bool = True
-    """Whether `files` has all of the texts' files."""
+    """Whether `files` contains the files of all texts."""
 
 
 _NOTHING = _CachedFolder({}, NO_DOCUMENTS)
@@ -52,9 +52,9 @@ class SearchTextCache:
     def texts(
         self, folder: str, files: Mapping[str, FileStat], read: Callable[[Address], bytes]
     ) -> SearchableDocuments:
-        """The texts of these files; reads only those that have changed.
+        """The texts of these files. Reads only files that have changed.
 
-        Omits a file that is deleted before it is read, or whose name is not a valid address.
+        A file that is deleted before it is read, or whose name is not a valid address, is omitted.
         """
         with self._lock:
             known = self._folders.get(folder, _NOTHING)
@@ -83,7 +83,7 @@ def _kept(
             continue
         if time.time_ns() - files[name].mtime_ns < SETTLED_NS:
             there.pop(name)
-    # Not those of `before`, which leaves out files that were written a moment before they were read.
+    # `before` is not used here: it omits files that were written shortly before they were read.
     removed = {text.filename for text in known.texts.all} - files.keys()
     texts = known.texts.updated({*differing, *removed}, changed)
     return _CachedFolder(there, texts, is_settled=len(there) == len(texts.all))

@@ -25,7 +25,7 @@ class Todo:
     about: TodoInfo
     tasks: tuple[Task, ...]
     notice: str = ""
-    """A notice for callers who were shown another list of this number before; "" if there was none."""
+    """A notice for callers to whom another list was shown under this number; "" if there was none."""
 
     @property
     def done(self) -> int:
@@ -39,7 +39,7 @@ class Todo:
 
 
 def create_todo(projects: ProjectStore, project_id: str, description: str, tasks: Sequence[tuple[str, str]]) -> int:
-    """Create a list, and the project if it does not exist; returns the list's number."""
+    """Create a list, and the project if it does not exist; return the number of the list."""
     limits.check_project_id(project_id)
     limits.check_description(description)
     checked = [_checked(title, content) for title, content in tasks]
@@ -62,10 +62,10 @@ def create_todo(projects: ProjectStore, project_id: str, description: str, tasks
 
 
 def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
-    """All lists of a project by number; empty for an unknown project.
+    """All lists of a project, sorted by number; [] for an unknown project.
 
     Raises:
-        InvalidInputError: kind "project_id": not a valid id.
+        InvalidInputError: kind "project_id": the id is invalid.
     """
     try:
         folder = projects.folder(project_id)
@@ -76,10 +76,10 @@ def list_todos(projects: ProjectStore, project_id: str) -> list[Todo]:
 
 
 def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
-    """Returns one list.
+    """Return one list.
 
     Raises:
-        NotFoundError: kind "project" or "todo".
+        NotFoundError: kind "project" or "todo": there is no such project or list.
     """
     folder = projects.folder(project_id)
     _require(projects, folder, number)
@@ -87,7 +87,7 @@ def get_todo(projects: ProjectStore, project_id: str, number: int) -> Todo:
 
 
 def add_task(projects: ProjectStore, project_id: str, number: int, title: str, content: str) -> int:
-    """Add a task; returns its number."""
+    """Add a task; return its number."""
     heading, text = _checked(title, content)
 
     def act(transaction: Transaction) -> int:
@@ -102,10 +102,10 @@ def add_task(projects: ProjectStore, project_id: str, number: int, title: str, c
 
 
 def complete_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
-    """Mark a task as completed; a completed task does not change.
+    """Mark a task as completed. A completed task does not change.
 
     Raises:
-        NotFoundError: kind "project", "todo" or "task".
+        NotFoundError: kind "project", "todo" or "task": there is no such project, list or task.
     """
 
     def act(transaction: Transaction) -> None:
@@ -116,7 +116,7 @@ def complete_task(projects: ProjectStore, project_id: str, number: int, task: in
 
 
 def remove_task(projects: ProjectStore, project_id: str, number: int, task: int) -> None:
-    """Remove a task; the others keep their numbers. Raises as `complete_task`."""
+    """Remove a task; the others keep their numbers. Raises the same errors as `complete_task`."""
 
     def act(transaction: Transaction) -> None:
         transaction.remove(_task(projects, _folder(projects, transaction, project_id, number), task))
@@ -125,7 +125,7 @@ def remove_task(projects: ProjectStore, project_id: str, number: int, task: int)
 
 
 def delete_todo(projects: ProjectStore, project_id: str, number: int) -> None:
-    """Remove a list with its tasks. Raises as `get_todo`."""
+    """Delete a list with its tasks. Raises the same errors as `get_todo`."""
 
     def act(transaction: Transaction) -> None:
         for path in projects.folders.files(_folder(projects, transaction, project_id, number)):
@@ -140,7 +140,7 @@ def _write(projects: ProjectStore, project_id: str, operation: str, act: Callabl
 
 
 def _remember(projects: ProjectStore, project_id: str, todo: Todo) -> Todo:
-    """Record which list the number stands for; the list has a notice if it was another one before."""
+    """Record which list has this number. The list gets a notice if another list had the number before."""
     before = projects.shown_todos.get((project_id, todo.number))
     projects.shown_todos[project_id, todo.number] = todo.about
     return replace(todo, notice=_changed(todo, before)) if before not in {None, todo.about} else todo
@@ -155,7 +155,7 @@ def _changed(todo: Todo, before: TodoInfo | None) -> str:
 
 
 def _require_same(projects: ProjectStore, project_id: str, folder: str, number: int) -> None:
-    """Refuse to act on a list that took the number of the one that this process was shown."""
+    """Raise an error if the number now belongs to another list than the one shown by this process."""
     todo = _remember(projects, project_id, _read(projects, folder, number, projects.store.read))
     if todo.notice:
         raise NotFoundError(todo.notice, kind="todo", hint="Call again if this list is the one that is meant.")

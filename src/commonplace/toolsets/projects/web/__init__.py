@@ -1,4 +1,4 @@
-"""The pages of the store of projects: instructions, documents with their chapters, and to-do lists."""
+"""The web pages of projects: instructions, documents with their chapters, and to-do lists."""
 
 from __future__ import annotations
 
@@ -13,4 +13,4 @@ PROJECT_PAGES = ToolsetPages(
     menu=(("Projects", "/projects"),),
     card=card,
 )
-"""The pages of a server of projects."""
+"""The web pages of a server of projects."""

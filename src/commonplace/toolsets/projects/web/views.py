@@ -1,4 +1,4 @@
-"""Views of projects: all of them, one with its instructions, a document with its chapters, a to-do list."""
+"""Views of projects: the list, one project with its instructions, a document with its chapters, a to-do list."""
 
 from __future__ import annotations
 
@@ -27,19 +27,22 @@ from commonplace.toolsets.projects.service.project_store import ProjectStore
 PROJECTS = "/projects/"
 """Prefix of the URL of a project."""
 MAX_NUMBER = 9
-"""Digits of the number of a to-do list."""
+"""Maximum number of digits of a to-do list's number."""
 MAX_ON_CARD = 12
-"""Projects that the home page names."""
+"""Maximum number of projects on the home page's card."""
 
 
 def project_url(project_id: str, **query: str) -> str:
-    """The URL of a project, or with `document` or `todo` of what it holds."""
+    """The URL of a project, or with `document` or `todo` of its document or list."""
     return with_query(PROJECTS + quote(project_id, safe=""), **query)
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectLinks:
-    """Links of a project's text: to its own documents by their file's name. Everything else is shown as missing."""
+    """Links in a project's text.
+
+    Links to the project's own documents go by file name; all others are shown as missing.
+    """
 
     project_id: str
     filenames: frozenset[str]
@@ -66,7 +69,7 @@ def chapter_anchor(title: str) -> str:
 
 
 def projects(request: PageRequest) -> PageResponse:
-    """All projects, or one of them, or a document or list of it."""
+    """The list of projects, or the page of one project, document or to-do list."""
     store = request.services.of(PROJECTS_KEY)
     if not request.path:
         return page(request, "projects.html", projects=overview.list_projects(store), url=project_url)
@@ -135,13 +138,13 @@ def _todo(request: PageRequest, store: ProjectStore, project_id: str, number: st
 
 
 def _text(store: ProjectStore, project_id: str, whole: str = "") -> TextRenderer:
-    """Renders texts of a project, or parts of a whole one."""
+    """The renderer for texts of a project, or for parts of the text `whole`."""
     filenames = frozenset(one.filename for one in knowledge.list_documents(store, project_id))
     return TextRenderer(ProjectLinks(project_id, filenames), (PROJECTS,), whole=whole)
 
 
 def card(request: PageRequest) -> HomeCard | None:
-    """The list of projects on the home page."""
+    """The card of projects on the home page."""
     found = overview.list_projects(request.services.of(PROJECTS_KEY))
     newest = sorted(found, key=lambda one: one.updated, reverse=True)[:MAX_ON_CARD]
     rows = tuple(CardRow(one.id, project_url(one.id), amount(one.documents, "document")) for one in newest)

@@ -1,4 +1,4 @@
-"""Texts of failures: one line with the reason, further lines that help."""
+"""Texts of errors: one line with the reason, and further lines with help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_MEANING = "Semantic search is not set up on this server. Use search_notes ins
 
 
 def show_error(error: KnowledgeError) -> str:
-    """The error in the contract's words."""
+    """The text of an error in the contract's words."""
     tell = _OF_KIND.get((error.code, error.kind)) or _OF_CODE.get(error.code, _plain)
     told = tell(error)
     return "\n".join([told, *(line for line in _help(error) if line not in told)])

@@ -1,4 +1,7 @@
-"""The arguments of the `wiki` toolset's tools: what clients are shown and what is checked before any code runs."""
+"""The parameter models of the `wiki` toolset's tools.
+
+Clients receive them as schemas; arguments are validated by them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plain text in which a wiki answers, form by form."""
+"""The plain text of the wiki's answers, one function per answer."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from commonplace.toolsets.wiki.rules.wiki import (
 
 EXCERPT_CHARS = 150
 SHORT_REVISION = 8
-"""Digits of a revision where people read it."""
+"""Number of digits of a revision in text for people."""
 
 
 def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
-    """A note with what is known of it above a line, and its Markdown (all of it, or a section's) below."""
+    """A note with its metadata above a line, and its Markdown (the whole text or one section) below."""
     values = note.frontmatter
     lines = [
         f"# {note_name(note.path, values)}",
@@ -44,7 +44,7 @@ def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
 
 
 def list_text(page: NoteList, wanted: NoteFilter) -> str:
-    """A list of notes."""
+    """A list of notes with the total, and the offset of the next page."""
     lines = [f"Found {page.total} notes{_conditions(wanted)}:"]
     if page.notes:
         lines += ["", *map(summary_line, page.notes)]
@@ -55,20 +55,20 @@ def list_text(page: NoteList, wanted: NoteFilter) -> str:
 
 
 def orphans_text(notes: Sequence[NoteSummary]) -> str:
-    """Notes that nobody is led to."""
+    """The list of orphaned notes."""
     if not notes:
         return "No orphaned notes found."
     return "\n".join([f"Found {len(notes)} orphaned notes:", "", *map(summary_line, notes)])
 
 
 def summary_line(note: NoteSummary) -> str:
-    """A note in a list."""
+    """A note as one line of a list."""
     facts = [note.category, f"{note.words} words", f"updated {note.last_updated}" if note.last_updated else ""]
     return f"- {note.path} ({', '.join(filter(None, facts))})"
 
 
 def hits_text(query: str, found: NoteHits) -> str:
-    """Notes that answer a search by words."""
+    """Notes that match a search by words."""
     text = _ranked(
         query, found.total, [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits], found.notice
     )
@@ -78,7 +78,7 @@ def hits_text(query: str, found: NoteHits) -> str:
 
 
 def chunks_text(query: str, found: NoteChunks) -> str:
-    """Pieces of notes that answer a search by meaning."""
+    """Chunks of notes that match a semantic search."""
     rows = [(f"{chunk.path} (distance: {chunk.distance:.2f})", chunk.snippet) for chunk in found.chunks]
     return _ranked(query, len(rows), rows, found.notice)
 
@@ -93,13 +93,13 @@ def links_text(links: NoteLinks) -> str:
 
 
 def changes_text(changes: Sequence[NoteCommit]) -> str:
-    """The latest commits."""
+    """The latest commits, one per line."""
     heading = f"{len(changes)} recent changes:"
     return _commits(heading, changes, lambda one: f"{minute_text(one.date)} | {one.author} | {', '.join(one.pages)}")
 
 
 def history_text(path: str, changes: Sequence[NoteCommit]) -> str:
-    """The commits that touched a note."""
+    """The commits that changed a note, one per line."""
     heading = f"History for {path} ({len(changes)} revisions):"
     return _commits(
         heading, changes, lambda one: f"{one.revision[:SHORT_REVISION]} | {minute_text(one.date)} | {one.author}"
@@ -107,7 +107,7 @@ def history_text(path: str, changes: Sequence[NoteCommit]) -> str:
 
 
 def attachments_text(path: str, attachments: Sequence[NoteAttachment]) -> str:
-    """The files of a note."""
+    """The attachments of a note, one per line."""
     lines = [f"{len(attachments)} attachments of {path}:"]
     if attachments:
         lines += ["", *(f"- {one.filename} ({one.mime_type}, {one.size} bytes)" for one in attachments)]
@@ -115,13 +115,13 @@ def attachments_text(path: str, attachments: Sequence[NoteAttachment]) -> str:
 
 
 def saved_text(verb: str, saved: SavedNote) -> str:
-    """A note that was written."""
+    """The confirmation of a written note."""
     line = f"{verb} {saved.path} (revision: {saved.revision[:SHORT_REVISION]})"
     return f"{line}\nNothing changed: the note already held this text." if saved.unchanged else line
 
 
 def renamed_text(renamed: RenamedNote) -> str:
-    """A note that was moved."""
+    """The confirmation of a renamed note."""
     lines = [f"Renamed {renamed.old_path} -> {renamed.new_path} (revision: {renamed.revision[:SHORT_REVISION]})"]
     if renamed.updated_pages:
         lines.append(f"Updated {len(renamed.updated_pages)} backreferences:")
@@ -133,7 +133,7 @@ def renamed_text(renamed: RenamedNote) -> str:
 
 
 def minute_text(date: str) -> str:
-    """An ISO 8601 moment as `YYYY-MM-DD HH:MM` in UTC; what is none stays as it is."""
+    """An ISO 8601 time as `YYYY-MM-DD HH:MM` in UTC; any other text unchanged."""
     try:
         when = datetime.fromisoformat(date)
     except ValueError:
@@ -143,7 +143,7 @@ def minute_text(date: str) -> str:
 
 
 def short_excerpt(text: str) -> str:
-    """At most `EXCERPT_CHARS` characters of a text as one line, with `...` where it was cut."""
+    """The text as one line of at most `EXCERPT_CHARS` characters, with `...` where it was truncated."""
     line = " ".join(text.split())
     whole = line.rstrip("…")
     if len(whole) <= EXCERPT_CHARS:
@@ -154,7 +154,7 @@ def short_excerpt(text: str) -> str:
 
 
 def _ranked(query: str, total: int, rows: Sequence[tuple[str, str]], notice: str) -> str:
-    # The contract fixes the text for no results, which says all that a notice could.
+    # The contract fixes the text for no results, which contains everything that a notice could say.
     blocks = [f'{total} results for "{query}":', *([notice] if notice and rows else [])]
     for number, (heading, snippet) in enumerate(rows, 1):
         shown = short_excerpt(snippet)

@@ -1,4 +1,4 @@
-"""One function per tool of the `wiki` toolset: one call of the wiki, and one text."""
+"""One function per tool of the `wiki` toolset: each calls the wiki once and returns text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def write_note(call: Call, arguments: WriteNote) -> ToolResult:
 
 
 def edit_note(call: Call, arguments: EditNote) -> ToolResult:
-    """Replace the one occurrence of a text."""
+    """Replace the only occurrence of a text."""
     message = _message("Edit", arguments.path, arguments.commit_message)
     change = arguments.old_string, arguments.new_string
     saved = call.services.of(WIKI_KEY).notes.edit(arguments.path, change, revision=arguments.revision, message=message)
@@ -84,14 +84,14 @@ def list_notes(call: Call, arguments: ListNotes) -> ToolResult:
 
 
 def search_notes(call: Call, arguments: SearchNotes) -> ToolResult:
-    """Notes by words."""
+    """Notes that match words, best first."""
     return text_output.hits_text(
         arguments.query, call.services.of(WIKI_KEY).queries.search(arguments.query, arguments.limit)
     )
 
 
 def semantic_search(call: Call, arguments: SemanticSearch) -> ToolResult:
-    """Pieces of notes by meaning."""
+    """Chunks of notes that are semantically close to a query."""
     chunks = call.services.of(WIKI_KEY).queries.semantic_search(
         arguments.query, arguments.n, arguments.max_chunks_per_page
     )
@@ -99,7 +99,7 @@ def semantic_search(call: Call, arguments: SemanticSearch) -> ToolResult:
 
 
 def get_links(call: Call, arguments: NoteArguments) -> ToolResult:
-    """Links of a note, both ways."""
+    """Outgoing and incoming links of a note."""
     return text_output.links_text(call.services.of(WIKI_KEY).queries.links(arguments.path))
 
 
@@ -109,18 +109,18 @@ def get_recent_changes(call: Call, arguments: GetRecentChanges) -> ToolResult:
 
 
 def get_history(call: Call, arguments: GetHistory) -> ToolResult:
-    """The commits of a note."""
+    """The commits that changed a note."""
     return text_output.history_text(*call.services.of(WIKI_KEY).notes.history(arguments.path, arguments.limit))
 
 
 def rename_note(call: Call, arguments: RenameNote) -> ToolResult:
-    """Move a note; links to it follow."""
+    """Rename a note and rewrite the links to it."""
     message = _message("Rename", f"{_id(arguments.path)} -> {_id(arguments.new_path)}", arguments.commit_message)
     known = _seen(call, _id(arguments.path))
     rename = partial(call.services.of(WIKI_KEY).notes.rename, arguments.path, arguments.new_path, message=message)
     try:
         renamed = rename(conditions=Conditions(match=(known.revision,)) if known else UNCONDITIONAL)
-    except PreconditionError:  # what the client was given is not what is moved, so it has not seen that
+    except PreconditionError:  # the client has not seen the renamed bytes
         renamed, known = rename(), None
     _forget(call, renamed.old_path)
     _forget(call, renamed.new_path)
@@ -138,18 +138,18 @@ def delete_note(call: Call, arguments: DeleteNote) -> ToolResult:
 
 
 def find_orphaned_notes(call: Call, arguments: NoNoteArguments) -> ToolResult:
-    """Notes that no hub links to."""
+    """Notes to which no hub links."""
     del arguments
     return text_output.orphans_text(orphans(call.services.of(WIKI_KEY)))
 
 
 def list_attachments(call: Call, arguments: NoteArguments) -> ToolResult:
-    """The files of a note."""
+    """The attachments of a note."""
     return text_output.attachments_text(*call.services.of(WIKI_KEY).attachments.list(arguments.path))
 
 
 def upload_attachment(call: Call, arguments: UploadAttachment) -> ToolResult:
-    """Add a file to a note."""
+    """Add an attachment to a note."""
     content = _decoded(arguments.content)
     message = f"[mcp] Attach: {_id(arguments.path)}/{arguments.filename}"
     path, attachment = call.services.of(WIKI_KEY).attachments.upload(
@@ -159,7 +159,7 @@ def upload_attachment(call: Call, arguments: UploadAttachment) -> ToolResult:
 
 
 def download_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
-    """A file of a note."""
+    """An attachment of a note with its bytes."""
     download = call.services.of(WIKI_KEY).attachments.download(arguments.path, arguments.filename)
     name = download.attachment.filename
     uri = f"wiki:///attachments/{quote(_id(arguments.path))}/{quote(name)}"
@@ -167,14 +167,14 @@ def download_attachment(call: Call, arguments: AttachmentArguments) -> ToolResul
 
 
 def delete_attachment(call: Call, arguments: AttachmentArguments) -> ToolResult:
-    """Delete a file of a note."""
+    """Delete an attachment of a note."""
     message = f"[mcp] Detach: {_id(arguments.path)}/{arguments.filename}"
     path, name = call.services.of(WIKI_KEY).attachments.delete(arguments.path, arguments.filename, message=message)
     return f"Deleted {name} from {path}"
 
 
 def _memory(call: Call) -> SessionMemory:
-    """Notes that were shown to the client: by its session, else its key, else the process, as the contract says."""
+    """The notes shown to the client, identified by its session, else its key, else the process, as in the contract."""
     return call.services.sessions.of(f"wiki {call.client}")
 
 
@@ -191,7 +191,7 @@ def _forget(call: Call, path: str) -> None:
 
 
 def _section(note: Note, heading: str) -> tuple[tuple[str, ...], str]:
-    """The headings above a section with its own, and its Markdown with everything below it."""
+    """The heading path of a section, and the Markdown of the section with its subsections."""
     document = read_document(Address(f"{note.path}.md"), note.content.encode())
     section = find_section(document, [part.strip() for part in heading.split(" > ")])
     return section.path or (heading,), document.raw[section.start : section.tree_end].decode("utf-8", "replace")
@@ -206,7 +206,7 @@ def _message(verb: str, path: str, arguments: str | None) -> str:
 
 
 def _id(path: str) -> str:
-    """The path as answers name it; one that is none stays as it is, for the wiki to refuse."""
+    """The path as shown in answers; an invalid path is returned unchanged, and the wiki rejects it."""
     try:
         return parse_document_address(path).id
     except InvalidInputError:

@@ -35,7 +35,7 @@ from commonplace.toolsets.wiki.remote import json_values
 TIMEOUT = 30.0
 """Timeout in seconds for connecting, and for each read."""
 OPERATION_NAMES = frozenset({"history", "rename", "attachments", "diff", "restore"})
-"""Last path segments that could be confused with an operation on the page before them."""
+"""Last path segments that the API could read as an operation on the page before them."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class RestClient:
     timeout: float = TIMEOUT
 
     def get(self, path: str, **query: str | int | None) -> JsonObject:
-        """The object that a GET returns. Parameters that are None or "" are omitted.
+        """The JSON object that a GET request returns. Parameters that are None or "" are omitted.
 
         Raises:
-            KnowledgeError: the server's error; UnavailableError of kind "api" if it does not respond.
+            KnowledgeError: the server's error; UnavailableError of kind "api" if the server does not respond.
         """
         return self.send("GET", path, query={key: value for key, value in query.items() if value not in {None, ""}})
 
@@ -63,7 +63,7 @@ class RestClient:
         query: Mapping[str, str | int | None] | None = None,
         conditions: Conditions = UNCONDITIONAL,
     ) -> JsonObject:
-        """The object that a request returns. Raises the same errors as `get`."""
+        """The JSON object that a request returns. Raises the same errors as `get`."""
         try:
             response = self._http.request(
                 method, f"{self._base}{path}", json=body, params=dict(query or {}), headers=_headers(conditions)
@@ -94,10 +94,10 @@ class RestClient:
 
 
 def quoted(path: str) -> str:
-    """A page's path in a URL. Slashes are encoded if a part has the name of an operation.
+    """A page's path for a URL. Slashes are encoded if a part has the name of an operation.
 
     Raises:
-        InvalidInputError: a part is `.` or `..`, with which the URL would be another one.
+        InvalidInputError: a part is `.` or `..`, which would change the URL.
     """
     if not {".", ".."}.isdisjoint(path.split("/")):
         parse_address(path)
@@ -123,7 +123,7 @@ def _object(response: httpx2.Response) -> JsonObject | None:
 
 
 def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
-    """The error for a status. Further fields of the server's answer are copied."""
+    """The error for a status. Further fields of the server's answer are copied into its context."""
     kind = str(answer.get("kind") or "")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and kind != "semantic":
         return _no_answer()
@@ -166,4 +166,4 @@ _BY_STATUS: dict[int, type[KnowledgeError]] = {
     503: UnavailableError,
 }
 _KINDS = {404: "page", 409: "page"}
-"""Kind of an error by status if the server gives none."""
+"""The error kind by status, if the server's answer has none."""

@@ -26,24 +26,24 @@ from commonplace.toolsets.wiki.rules.wiki import (
 
 
 def text(answer: JsonObject, key: str) -> str:
-    """A string; "" for anything else."""
+    """A string; "" for any other value."""
     value = answer.get(key)
     return value if isinstance(value, str) else ""
 
 
 def name(row: JsonObject) -> str:
-    """A note's name; the last part of its path from a server that gives none."""
+    """A note's name; the last part of its path if the server gives no name."""
     return text(row, "name") or name_of(text(row, "path"))
 
 
 def number(answer: JsonObject, key: str) -> int:
-    """A whole number; 0 for anything else."""
+    """A whole number; 0 for any other value."""
     value = answer.get(key)
     return value if isinstance(value, int) else 0
 
 
 def decimal(answer: JsonObject, key: str) -> float:
-    """A number; 0 for anything else, and for a whole number beyond the range of a float."""
+    """A number; 0 for any other value, and for a whole number beyond the range of a float."""
     value = answer.get(key)
     try:
         return float(value) if isinstance(value, int | float) else 0.0
@@ -52,7 +52,7 @@ def decimal(answer: JsonObject, key: str) -> float:
 
 
 def texts(answer: JsonObject, key: str) -> tuple[str, ...]:
-    """The strings of a list."""
+    """The strings of a list; other items are omitted."""
     return tuple(item for item in _items(answer.get(key)) if isinstance(item, str))
 
 
@@ -62,7 +62,7 @@ def items(answer: JsonObject, key: str) -> tuple[Json, ...]:
 
 
 def objects(answer: JsonObject, key: str) -> Iterator[JsonObject]:
-    """The objects of a list."""
+    """The objects of a list; other items are omitted."""
     return (item for item in _items(answer.get(key)) if isinstance(item, Mapping))
 
 
@@ -110,7 +110,7 @@ def hit(row: JsonObject) -> NoteHit:
 
 
 def node(item: Json) -> NoteNode | None:
-    """A note in the graph: an object, or as older servers give it the path alone; None for anything else."""
+    """A note in the graph: an object, or from older servers only the path; None for any other value."""
     if isinstance(item, str):
         return NoteNode(item)
     return NoteNode(text(item, "path"), item.get("exists") is not False) if isinstance(item, Mapping) else None

@@ -33,12 +33,12 @@ from commonplace.toolsets.wiki.rules.wiki import (
 
 
 def remote_wiki(url: str, key: str, closing: ExitStack) -> Wiki:
-    """The wiki of a server that speaks the REST API.
+    """The wiki of a server with the REST API.
 
     Args:
         url: URL of the server, such as `https://wiki.example.org`.
-        key: Bearer key, or "".
-        closing: Closes the connections.
+        key: Bearer key; "" for none.
+        closing: Exit stack that closes the connections.
     """
     client = RestClient(url, key)
     closing.callback(client.close)
@@ -73,7 +73,7 @@ class RemoteNotes:
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
     ) -> SavedNote:
-        """Create a note, or replace the one at this revision."""
+        """Create a note, or replace the note at this revision."""
         body: JsonObject = {"content": content, "commit_message": message}
         return self._saved("PUT", path, {**body, "revision": revision} if revision else body, conditions)
 
@@ -87,13 +87,13 @@ class RemoteNotes:
         conditions: Conditions = UNCONDITIONAL,
         occurrence: int = 0,
     ) -> SavedNote:
-        """Replace one occurrence of the first text by the second."""
+        """Replace one occurrence of the first text with the second."""
         old, new = change
         body: JsonObject = {"revision": revision, "old_string": old, "new_string": new, "commit_message": message}
         return self._saved("PATCH", path, {**body, "occurrence": occurrence} if occurrence else body, conditions)
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
-        """Delete a note; returns the path that it had."""
+        """Delete a note; return the path that it had."""
         body = {"commit_message": message} | ({"revision": revision} if revision else {})
         with _about(path):
             answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body, conditions=conditions)
@@ -113,7 +113,7 @@ class RemoteNotes:
         )
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
-        """The note's path and the commits that touched it, newest first."""
+        """The note's path and the commits that changed it, newest first."""
         with _about(path):
             answer = self._client.get(f"/pages/{quoted(path)}/history", limit=limit)
         return json_values.text(answer, "path") or path, list(
@@ -138,7 +138,7 @@ class RemoteNoteVersions:
         return NoteDiff(json_values.text(answer, "path") or path, json_values.text(answer, "diff"))
 
     def restore(self, path: str, revision: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> SavedNote:
-        """Write a note's text of an older revision again."""
+        """Write the text of an older revision again."""
         body = {"revision": revision, "commit_message": message}
         with _about(path):
             return _saved(
@@ -185,11 +185,11 @@ class RemoteNoteQueries:
         return NoteGraph(tuple(one for one in nodes if one), tuple(edges))
 
     def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
-        """Paths of the notes that at least one of these notes links to."""
+        """Paths of the notes to which at least one of these notes links."""
         return {target for source, target in self.graph().edges if source in paths}
 
     def changes(self, limit: int) -> list[NoteCommit]:
-        """The latest commits with the notes that they touched."""
+        """The latest commits with the notes that they changed."""
         return list(
             map(json_values.change, json_values.objects(self._client.get("/changelog", limit=limit), "entries"))
         )
@@ -211,21 +211,21 @@ class RemoteAttachments:
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add a file."""
+        """Add an attachment; return the note's path and the attachment."""
         body = {"filename": filename, "content": base64.b64encode(content).decode(), "commit_message": message}
         with _about(path):
             answer = self._client.send("POST", f"/pages/{quoted(path)}/attachments", body, conditions=conditions)
         return json_values.text(answer, "path") or path, json_values.attachment(answer)
 
     def download(self, path: str, filename: str) -> AttachmentContent:
-        """A file with its bytes."""
+        """An attachment with its bytes."""
         with _about(path):
             return json_values.download(self._client.get(_attachment_url(path, filename)))
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, str]:
-        """Delete a file; returns the note's path and the file's name."""
+        """Delete an attachment; return the note's path and the file's name."""
         with _about(path):
             url, body = _attachment_url(path, filename), {"commit_message": message}
             answer = self._client.send("DELETE", url, body, conditions=conditions)
@@ -248,7 +248,7 @@ def _attachment_url(path: str, filename: str) -> str:
 
 @contextmanager
 def _about(path: str) -> Generator[None]:
-    """Add the note's path to a NotFoundError of the server without one."""
+    """Add the note's path to a NotFoundError of the server that has none."""
     try:
         yield
     except NotFoundError as error:

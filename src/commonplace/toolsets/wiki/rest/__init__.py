@@ -1,1 +1,1 @@
-"""The REST API of the wiki: rows, what each does, and what goes in and out."""
+"""The REST API of the wiki: endpoints, handlers and models."""

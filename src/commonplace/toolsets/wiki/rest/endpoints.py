@@ -1,4 +1,4 @@
-"""Every endpoint of the API of the wiki."""
+"""The endpoints of the wiki's REST API."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ PAGE_TEMPLATE = "/pages/{path}"
 ATTACHMENTS = "/pages/{path}/attachments"
 ATTACHMENT = "/pages/{path}/attachments/{filename}"
 MAX_UPLOAD = 14 * 1024 * 1024
-"""Bytes of a body: base64 makes 14 MB of 10."""
+"""Maximum number of bytes of a request body: base64 turns 10 MB into 14 MB."""
 
 
 def endpoints() -> tuple[Endpoint, ...]:
-    """The rows, in the order of the document."""
+    """The endpoints in the order of the OpenAPI document."""
     reindexing = ReindexJob()
     return (
         Endpoint(

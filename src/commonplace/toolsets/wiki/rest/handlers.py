@@ -1,4 +1,4 @@
-"""One function per endpoint: one call of the wiki, and one answer."""
+"""One function per endpoint: each calls the wiki once and returns one response."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def is_page(services: Services, path: str) -> bool:
-    """Whether there is a page of this path."""
+    """Whether a page with this path exists."""
     try:
         services.of(WIKI_KEY).notes.read(path)
     except (NotFoundError, InvalidInputError):
@@ -31,12 +31,12 @@ def is_page(services: Services, path: str) -> bool:
 
 
 def health(_: RestRequest) -> RestResponse:
-    """The server is there."""
+    """Report that the server is running."""
     return RestResponse(models.Health())
 
 
 def list_pages(request: RestRequest) -> RestResponse:
-    """Pages by filter, newest first."""
+    """Pages that match a filter, newest first."""
     query = cast("models.ListParameters", request.query)
     with wiki_at(request.services, query.at) as asked:
         page = asked.notes.list(wiki.NoteFilter(**query.model_dump(exclude={"at"})))
@@ -45,7 +45,7 @@ def list_pages(request: RestRequest) -> RestResponse:
 
 
 def get_page(request: RestRequest) -> RestResponse:
-    """A page, now or at a revision."""
+    """A page, current or at a revision."""
     query = cast("models.RevisionParameters", request.query)
     with wiki_at(request.services, query.at) as asked:
         note = asked.notes.read(request.path, query.revision)
@@ -77,7 +77,7 @@ def put_page(request: RestRequest) -> RestResponse:
 
 
 def patch_page(request: RestRequest) -> RestResponse:
-    """Replace the one occurrence of a text."""
+    """Replace one occurrence of a text."""
     body = _body(request, models.Patch)
     saved = request.services.of(WIKI_KEY).notes.edit(
         request.path,
@@ -104,7 +104,7 @@ def delete_page(request: RestRequest) -> RestResponse:
 
 
 def rename_page(request: RestRequest) -> RestResponse:
-    """Move a page; links to it follow."""
+    """Rename a page and rewrite the links to it."""
     body = _body(request, models.Rename)
     message = body.commit_message or f"[api] Rename: {request.path} -> {body.new_path}"
     renamed = request.services.of(WIKI_KEY).notes.rename(
@@ -121,7 +121,7 @@ def rename_page(request: RestRequest) -> RestResponse:
 
 
 def page_history(request: RestRequest) -> RestResponse:
-    """The commits that touched a page."""
+    """The commits that changed a page."""
     query = cast("models.HistoryParameters", request.query)
     path, changes = request.services.of(WIKI_KEY).notes.history(request.path, query.limit)
     return RestResponse(models.History(path=path, history=[_commit(change) for change in changes]))
@@ -135,7 +135,7 @@ def page_diff(request: RestRequest) -> RestResponse:
 
 
 def restore_page(request: RestRequest) -> RestResponse:
-    """Write a page's text of an older revision again."""
+    """Write the text of an older revision of a page again."""
     body = _body(request, models.Restore)
     message = body.commit_message or f"[api] Restore: {request.path} at {body.revision}"
     versions = request.services.of(WIKI_KEY).versions
@@ -143,7 +143,7 @@ def restore_page(request: RestRequest) -> RestResponse:
 
 
 def search(request: RestRequest) -> RestResponse:
-    """Pages by words, or by the mode that is asked for."""
+    """Pages that match words, or that match in the requested mode."""
     query = cast("models.SearchParameters", request.query)
     with wiki_at(request.services, query.at) as asked:
         found = asked.queries.search(query.q, query.limit, query.mode)
@@ -154,7 +154,7 @@ def search(request: RestRequest) -> RestResponse:
 
 
 def semantic_search(request: RestRequest) -> RestResponse:
-    """Pieces of pages by meaning."""
+    """Chunks of pages that are semantically close to a query."""
     query = cast("models.SemanticSearchParameters", request.query)
     found = request.services.of(WIKI_KEY).queries.semantic_search(query.q, query.n, query.max_chunks_per_page)
     rows = [_chunk(chunk) for chunk in found.chunks]
@@ -162,7 +162,7 @@ def semantic_search(request: RestRequest) -> RestResponse:
 
 
 def page_links(request: RestRequest) -> RestResponse:
-    """The links of a page, both ways."""
+    """Outgoing and incoming links of a page."""
     with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
         links = asked.queries.links(request.path)
     value = models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
@@ -170,7 +170,7 @@ def page_links(request: RestRequest) -> RestResponse:
 
 
 def all_links(request: RestRequest) -> RestResponse:
-    """All links."""
+    """All links between pages."""
     with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
         graph = asked.queries.graph()
     edges = [models.Edge(source=source, target=target) for source, target in graph.edges]
@@ -189,25 +189,25 @@ def changelog(request: RestRequest) -> RestResponse:
 
 
 def list_attachments(request: RestRequest) -> RestResponse:
-    """The files of a page."""
+    """The attachments of a page."""
     path, attachments = request.services.of(WIKI_KEY).attachments.list(request.path)
     rows = [_attachment(one) for one in attachments]
     return RestResponse(models.Attachments(attachments=rows, total=len(rows), path=path))
 
 
 def upload_attachment(request: RestRequest) -> RestResponse:
-    """Add a file to a page."""
+    """Add an attachment to a page."""
     body = _body(request, models.Upload)
     return _upload(request, body.filename, _decoded(body.content), body.commit_message)
 
 
 def put_attachment(request: RestRequest) -> RestResponse:
-    """Add a file to a page as bytes, or replace the one that `If-Match` names."""
+    """Add an attachment to a page as bytes, or replace the one that `If-Match` names."""
     return _upload(request, request.filename, request.content)
 
 
 def download_attachment(request: RestRequest) -> RestResponse:
-    """A file of a page."""
+    """An attachment of a page."""
     download = request.services.of(WIKI_KEY).attachments.download(request.path, request.filename)
     one, revision = download.attachment, revision_of(download.content)
     etag = (("etag", f'"{revision}"'),)
@@ -221,7 +221,7 @@ def download_attachment(request: RestRequest) -> RestResponse:
 
 
 def delete_attachment(request: RestRequest) -> RestResponse:
-    """Delete a file of a page."""
+    """Delete an attachment of a page."""
     body = request.body if isinstance(request.body, models.Delete) else models.Delete()
     message = body.commit_message or f"[api] Detach: {request.path}/{request.filename}"
     path, name = request.services.of(WIKI_KEY).attachments.delete(
@@ -254,15 +254,15 @@ def _upload(request: RestRequest, filename: str, content: bytes, message: str | 
 
 
 def _told(asked: WikiState) -> tuple[tuple[str, str], ...]:
-    """The header that says which commit a state of the past is of."""
+    """The header with the commit of a past state; () for the current state."""
     return (("commonplace-at", asked.commit),) if asked.commit else ()
 
 
 def _is_known(request: RestRequest, revision: str, content: bytes) -> bool:
-    """Whether the client has what is asked for, by its `If-None-Match`.
+    """Whether the client already has the content, according to `If-None-Match`.
 
     Raises:
-        PreconditionError: `If-Match` is false.
+        PreconditionError: `If-Match` does not match.
     """
     names = (revision, revision_of(content))
     request.conditions.require_match(names)

@@ -38,7 +38,7 @@ MAX_ROWS = 10_000
 
 
 def _whole(value: object) -> object:
-    """A number without a fraction as an integer, which is what JSON Schema calls one: 2.0."""
+    """A number without a fraction, such as 2.0, as an integer, because JSON Schema counts it as one."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -392,7 +392,7 @@ class Started(BaseModel):
 
 
 class IndexStatus(BaseModel):
-    """How far the index is."""
+    """Progress of indexing."""
 
     status: Literal["idle", "running", "failed"]
     pages_indexed: int

@@ -1,4 +1,4 @@
-"""Bringing a collection's index up to date on request, in the background, once at a time."""
+"""Indexes a collection on request, in the background, at most once at a time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class ReindexJob:
-    """The runs of one server."""
+    """The running and failed index jobs of one server."""
 
     def __init__(self) -> None:
         self._running: set[str] = set()
@@ -24,7 +24,7 @@ class ReindexJob:
         self._lock = threading.Lock()
 
     def start(self, request: RestRequest) -> RestResponse:
-        """Begin a run, unless one is going on."""
+        """Start a job unless one is running."""
         collection = _collection(request)
         with self._lock:
             if collection.name not in self._running:
@@ -33,7 +33,7 @@ class ReindexJob:
         return RestResponse(models.Started(), 202)
 
     def status(self, request: RestRequest) -> RestResponse:
-        """Whether a run is going on, and what is indexed."""
+        """Whether a job is running, and the number of indexed pages."""
         collection = _collection(request)
         counts = collection.index.counts()
         with self._lock:
@@ -64,5 +64,5 @@ class ReindexJob:
 def _collection(request: RestRequest) -> Collection:
     for collection in request.services.collections:
         return collection
-    _ = request.services.of(WIKI_KEY)  # refused to a caller who may see no collection
+    _ = request.services.of(WIKI_KEY)  # raises an error for a caller who may see no collection
     raise UnavailableError("There is no index here.", kind="index", hint="Ask the server that has the pages.")

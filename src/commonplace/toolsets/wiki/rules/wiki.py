@@ -1,4 +1,4 @@
-"""The operations of a wiki and their results: values, and three ports with a local and a remote adapter each.
+"""The operations of a wiki and their results: values, and four ports with a local and a remote adapter each.
 
 A `Wiki` behaves the same whether its notes are in a local folder (`service.local`) or on a server with the REST API
 (`remote.wiki`). Every operation raises errors of `domain.errors`; `kind` names their subject: "page", "revision",
@@ -20,7 +20,7 @@ MAX_SEARCH = 100
 MAX_QUERY = 10_000
 """Maximum length of a query in characters."""
 MAX_NOTE_BYTES = 4_000_000
-"""Maximum length of a note's text in UTF-8, over MCP and REST."""
+"""Maximum number of bytes of a note's text in UTF-8, over MCP and REST."""
 MAX_ATTACHMENT_BYTES = 10 * 1024 * 1024
 
 
@@ -30,12 +30,12 @@ class NoteSummary:
 
     path: str
     name: str
-    """The frontmatter's title, else the last part of the path; so in the other values."""
+    """The frontmatter's title, else the last part of the path, as in the other values of this module."""
     category: str
-    """The frontmatter's category, "" without one."""
+    """The frontmatter's category; "" if there is none."""
     tags: tuple[str, ...]
     last_updated: str
-    """`YYYY-MM-DD`: the frontmatter's date, else the day of the last commit (without Git, of the file)."""
+    """`YYYY-MM-DD`: the frontmatter's date, else the day of the last commit (without Git, of the last change)."""
     words: int
     """Number of words in the body, separated by white space."""
 
@@ -53,12 +53,12 @@ class NoteFilter:
     """Filter of a list of notes; all given parts must match."""
 
     prefix: str = ""
-    """Prefix of the path, compared regardless of case."""
+    """Prefix of the path, compared case-insensitively."""
     category: str = ""
     tag: str = ""
-    """Category and tag are compared as a whole and case-insensitively."""
+    """A tag. Both category and tag are compared as a whole, case-insensitively."""
     updated_since: str = ""
-    """ISO 8601; the day is included."""
+    """ISO 8601 date; the day itself is included."""
     limit: int | None = None
     offset: int = 0
 
@@ -85,7 +85,7 @@ class Note:
     """The whole Markdown text, including frontmatter."""
     frontmatter: JsonObject
     links_to: tuple[str, ...]
-    """Paths, in order of first occurrence; missing notes as written in the link."""
+    """Paths in order of first occurrence; a missing note as the link writes it."""
     linked_from: tuple[str, ...]
     """Paths, sorted."""
     revision: str
@@ -111,7 +111,7 @@ class NoteHits:
     hits: tuple[NoteHit, ...]
     total: int
     notice: str = ""
-    """A sentence about parts of the search that could not be answered; "" if there are none."""
+    """A sentence about parts of the search that failed; "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class NoteChunk:
     snippet: str
     text: str
     distance: float
-    """1 - cosine: lower is closer."""
+    """1 - cosine; a smaller distance is closer."""
     section: str
     section_path: str
     chunk_index: int
@@ -137,7 +137,7 @@ class NoteChunks:
 
     chunks: tuple[NoteChunk, ...]
     notice: str = ""
-    """As in `NoteHits`."""
+    """A sentence about parts of the search that failed; "" if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +151,16 @@ class NoteLinks:
 
 @dataclass(frozen=True, slots=True)
 class NoteNode:
-    """A note in the graph of links, or one that links name and that does not exist."""
+    """A note in the graph of links; `exists` is False for a missing note that a link names."""
 
     path: str
-    """Name of a note that does not exist, as the first link writes it."""
+    """Path of the note; for a missing note, its name as the first link writes it."""
     exists: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class NoteGraph:
-    """All notes, those that are only linked to, and all links."""
+    """All notes, the missing notes to which links lead, and all links."""
 
     nodes: tuple[NoteNode, ...]
     edges: tuple[tuple[str, str], ...]
@@ -185,7 +185,7 @@ class NoteDiff:
 
     path: str
     diff: str
-    """In the unified format; "" for none."""
+    """The unified diff; "" if there are no differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +207,12 @@ class NoteAttachment:
 
     filename: str
     size: int
-    """In bytes."""
+    """Size in bytes."""
     mime_type: str
     last_modified: str
     """ISO 8601, UTC; "" if unknown."""
     created: bool = False
-    """Whether an upload added it."""
+    """Whether the upload created the attachment, rather than replacing it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,28 +224,28 @@ class AttachmentContent:
 
 
 class Notes(Protocol):
-    """Access to notes. A path is the note of exactly this name, else the one that differs in case only."""
+    """Access to notes. A path names the note with exactly this name, else the one that differs only in case."""
 
     def list(self, wanted: NoteFilter) -> NoteList:
         """Notes, newest first, then by path.
 
         Raises:
-            InvalidInputError: kind "date".
+            InvalidInputError: kind "date": `updated_since` is not a date.
         """
         ...
 
     def read(self, path: str, revision: str = "") -> Note:
-        """Returns a note, current or at a revision.
+        """Return a note, current or at a revision.
 
         Raises:
-            NotFoundError: kind "page" (context has `nearest`) or "revision".
+            NotFoundError: kind "page" (context has `nearest`) or "revision": there is no such page or revision.
         """
         ...
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
     ) -> SavedNote:
-        """Create a note, or replace the one at this revision or at the one that `conditions.match` names.
+        """Create a note, or replace the note at this revision or at the revision that `conditions.match` names.
 
         Writing the current text again succeeds with any `revision`.
 
@@ -265,7 +265,9 @@ class Notes(Protocol):
         conditions: Conditions = UNCONDITIONAL,
         occurrence: int = 0,
     ) -> SavedNote:
-        """Replace one occurrence of the first text with the second: the one of this number, or with 0 the only one.
+        """Replace one occurrence of the first text with the second.
+
+        `occurrence` is the number of the occurrence, counted from 1; 0 requires that there is only one.
 
         Raises:
             NotFoundError, ConflictError, PreconditionError: as for `write`.
@@ -274,11 +276,11 @@ class Notes(Protocol):
         ...
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
-        """Delete a note; returns its stored path. Raises as `edit`."""
+        """Delete a note; return its stored path. Raises the same errors as `edit`."""
         ...
 
     def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
-        """Move a note with its attachments and rewrite the links to them, in one commit.
+        """Rename a note with its attachments and rewrite the links to them, in one commit.
 
         Raises:
             AlreadyExistsError: the new path is taken.
@@ -287,7 +289,7 @@ class Notes(Protocol):
         ...
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
-        """Returns the note's path and the commits that changed it, newest first."""
+        """Return the note's path and the commits that changed it, newest first."""
         ...
 
 
@@ -299,12 +301,12 @@ class NoteQueries(Protocol):
 
         Raises:
             InvalidInputError: the query is blank.
-            UnavailableError: kind "model": meaning alone was asked for, and there is no model.
+            UnavailableError: kind "model": `mode` is semantic only, and there is no model.
         """
         ...
 
     def semantic_search(self, query: str, n: int, per_page: int) -> NoteChunks:
-        """Chunks of notes by meaning, nearest first, without those that are far from the query.
+        """Chunks of notes by meaning, nearest first; distant chunks are omitted.
 
         Raises:
             UnavailableError: kind "semantic": semantic search is not configured.
@@ -312,7 +314,7 @@ class NoteQueries(Protocol):
         ...
 
     def links(self, path: str) -> NoteLinks:
-        """The outgoing and incoming links of a note, or of one that does not exist and is linked to."""
+        """The outgoing and incoming links of a note, or of a missing note to which links lead."""
         ...
 
     def graph(self) -> NoteGraph:
@@ -320,7 +322,7 @@ class NoteQueries(Protocol):
         ...
 
     def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
-        """Paths of the notes that at least one of these notes links to."""
+        """Paths of the notes to which at least one of these notes links."""
         ...
 
     def changes(self, limit: int) -> list[NoteCommit]:
@@ -329,22 +331,22 @@ class NoteQueries(Protocol):
 
 
 class NoteVersions(Protocol):
-    """Versions of notes, compared and brought back."""
+    """Access to the versions of notes: diffs and restoring."""
 
     def diff(self, path: str, old: str, new: str = "") -> NoteDiff:
-        """The differences of a note between two revisions; `new` "" means the note as it is now.
+        """The differences of a note between two revisions. `new` "" is the current note.
 
         Raises:
-            NotFoundError: kind "page" or "revision".
+            NotFoundError: kind "page" or "revision": there is no such page or revision.
         """
         ...
 
     def restore(self, path: str, revision: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> SavedNote:
-        """Write a note's text of an older revision again; the history stays.
+        """Write the text of an older revision as a new version.
 
         Raises:
             NotFoundError: as from `diff`.
-            ConflictError: the note has text that no commit holds.
+            ConflictError: the note has text that no commit contains.
             PreconditionError: a condition is false.
         """
         ...
@@ -360,30 +362,30 @@ class NoteAttachments(Protocol):
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add an attachment; replaces only the one that `conditions.match` names. Returns the note's path and it.
+        """Add an attachment, or replace the one that `conditions.match` names. Returns the note's path, too.
 
         Raises:
-            AlreadyExistsError: kind "attachment".
-            TooLargeError: over `MAX_ATTACHMENT_BYTES`.
+            AlreadyExistsError: kind "attachment": the name is taken.
+            TooLargeError: the content exceeds `MAX_ATTACHMENT_BYTES`.
             PreconditionError: a condition on the file is false.
         """
         ...
 
     def download(self, path: str, filename: str) -> AttachmentContent:
-        """Returns an attachment.
+        """Return an attachment with its bytes.
 
         Raises:
-            NotFoundError: kind "attachment".
+            NotFoundError: kind "attachment": there is no such attachment.
         """
         ...
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, str]:
-        """Delete an attachment; returns the note's path and the file's name.
+        """Delete an attachment; return the note's path and the file's name.
 
         Raises:
-            NotFoundError: kind "attachment".
+            NotFoundError: kind "attachment": there is no such attachment.
             PreconditionError: a condition on the file is false.
         """
         ...

@@ -1,4 +1,4 @@
-"""A wiki's notes: the operations that chat assistants and the REST API have, on a folder or on another server."""
+"""Operations on a wiki's notes for chat assistants and the REST API, on a local folder or another server."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ if TYPE_CHECKING:
     from commonplace.toolsets.wiki.rules.wiki import Wiki
 
 WIKI_KEY: ServiceKey[Wiki] = ServiceKey("wiki")
-"""The remote wiki, else the first open collection as a wiki."""
+"""The remote wiki, else the wiki of the first open collection."""

@@ -39,7 +39,7 @@ class LocalAttachments:
     def upload(
         self, path: str, filename: str, content: bytes, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, NoteAttachment]:
-        """Add a file; replaces only one that the conditions name."""
+        """Add an attachment, or replace the one that the conditions name."""
         note = note_lookup.require_note(self._collection, path)
         address = _address(note, filename)
         if len(content) > MAX_ATTACHMENT_BYTES:
@@ -62,13 +62,13 @@ class LocalAttachments:
                 transaction.put(address, content, keep=True)
         try:
             stat = self._collection.store.stat(address)
-        except StorageError:  # the file was written all the same
+        except StorageError:  # the file was written nevertheless
             stat = None
         shown = self._attachment(address, stat) if stat else _unseen(address, content)
         return note.id, replace(shown, created=there is None)
 
     def download(self, path: str, filename: str) -> AttachmentContent:
-        """A file."""
+        """An attachment with its bytes."""
         note = note_lookup.require_note(self._collection, path)
         address = self._existing(note, filename)
         content = self._collection.store.read(address)
@@ -78,7 +78,7 @@ class LocalAttachments:
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
     ) -> tuple[str, str]:
-        """Delete a file."""
+        """Delete an attachment; return the note's path and the file's name."""
         note = note_lookup.require_note(self._collection, path)
         address = self._existing(note, filename)
         with self._collection.store.transaction(message, self._options.author) as transaction:
@@ -89,7 +89,7 @@ class LocalAttachments:
 
     def _attachment(self, address: Address, stat: FileStat) -> NoteAttachment:
         changed = stat.mtime_ns / 1e9
-        if not changed:  # a file of a commit has no time of its own
+        if not changed:  # a file in a commit has no modification time
             commits = self._collection.store.history.log(address, limit=1)
             changed = commits[0].when if commits else 0
         return NoteAttachment(
@@ -126,7 +126,7 @@ def _address(note: Address, filename: str) -> Address:
 
 
 def _unseen(address: Address, content: bytes) -> NoteAttachment:
-    """An attachment that somebody removed or replaced at this moment."""
+    """The description of an attachment that was deleted or replaced meanwhile."""
     return NoteAttachment(address.name, len(content), _mime_type(address), "")
 
 

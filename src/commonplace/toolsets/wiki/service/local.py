@@ -1,4 +1,4 @@
-"""A wiki whose notes lie in a folder here."""
+"""The wiki of a local folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from commonplace.toolsets.wiki.service.notes import LocalNotes, WikiOptions
 
 
 def local_wiki(collection: Collection, options: WikiOptions) -> Wiki:
-    """The notes of a collection; each write is one commit where there is Git."""
+    """The wiki of a collection. Each write is one commit if the folder is in a Git repository."""
     index = collection.index.preferring_last()
     collection = replace(collection, store=collection.store.committing(), index=index)
     return Wiki(

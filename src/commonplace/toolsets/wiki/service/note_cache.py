@@ -1,4 +1,4 @@
-"""A cache of recently read notes, valid for the same bytes of the same last commit."""
+"""A cache of recently read notes. An entry is valid for the same bytes and the same last commit."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from commonplace.toolsets.wiki.service.note_lookup import NoteState
 
 MAX_NOTES = 1024
 MAX_BYTES = 4_000_000
-"""Maximum bytes of all cached notes; a parsed note takes about four times its bytes."""
+"""Maximum total bytes of the cached notes; a parsed note takes about four times its bytes in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedNote:
-    """A note with the data that it was made from."""
+    """A note with the data from which it was created."""
 
     head: str
-    """A current commit at which it was valid; "" without Git."""
+    """A current commit at which the entry was valid; "" without Git."""
     state: NoteState
     document: Document
     note: Note
-    """Without its links, which depend on other files."""
+    """The note without its links, which depend on other files."""
 
 
 class NoteCache:
-    """The notes of one collection that were read last, up to `MAX_NOTES` and `MAX_BYTES`. Thread-safe.
+    """The most recently read notes of one collection, up to `MAX_NOTES` and `MAX_BYTES`. Thread-safe.
 
-    Nothing is taken from it without a comparison: the caller names the bytes of the file, the current commit and, where
-    that has changed, the last commit of the note.
+    Every lookup compares the bytes of the file and the current commit. If the current commit has changed, it also
+    compares the note's last commit.
     """
 
     def __init__(self) -> None:
@@ -45,13 +45,14 @@ class NoteCache:
     def get(
         self, address: Address, head: str, raw: bytes, last_commit: Callable[[], Commit | None]
     ) -> CachedNote | None:
-        """The cached note, or None if its bytes or its last commit differ.
+        """The cached note; None if its bytes or its last commit differ.
 
         Args:
-            address: The note.
+            address: Address of the note.
             head: The current commit; "" without Git.
-            raw: The bytes of its file.
-            last_commit: Returns its last commit, None without one; called if the current commit is another one.
+            raw: The bytes of the note's file.
+            last_commit: Returns the note's last commit, None if there is none. Called only if the current commit has
+                changed.
         """
         with self._lock:
             found = self._notes.get(address)
@@ -68,7 +69,7 @@ class NoteCache:
         return found
 
     def put(self, address: Address, cached: CachedNote) -> None:
-        """Cache a note instead of an earlier one, unless more than the bytes and the commit decide its revision."""
+        """Replace the cached note, unless its revision depends on more than the bytes and the commit."""
         with self._lock:
             earlier = self._notes.pop(address, None)
             self._bytes -= len(earlier.state.raw) if earlier else 0

@@ -13,9 +13,9 @@ from commonplace.toolsets.wiki.rules.wiki import NoteLinks
 
 
 def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
-    """Paths of the notes that a note links to, in order of first occurrence, itself left out.
+    """Paths of the notes to which a note links, in order of first occurrence, without the note itself.
 
-    A `[[wikilink]]` to a note that is not there yet counts as it is written: such links are how wikis grow.
+    A `[[wikilink]]` to a missing note counts as written, because wikis grow through such links.
     """
     paths: dict[str, None] = {}
     for one in links:
@@ -27,7 +27,7 @@ def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
 
 
 def incoming(collection: Collection, address: Address) -> tuple[str, ...]:
-    """Paths of the notes that link to a note, sorted, itself left out."""
+    """Sorted paths of the notes that link to a note, without the note itself."""
     sources = {one.source for one in collection.index.links_to(address, sentences=False)} - {address}
     return tuple(sorted(source.id for source in sources))
 
@@ -38,7 +38,7 @@ def is_wanted(one: ResolvedLink) -> bool:
 
 
 def wanted(collection: Collection, path: str) -> NoteLinks | None:
-    """The links to a note that does not exist, by the name that they write, regardless of case; None without any."""
+    """The links to a missing note, whose name is compared case-insensitively; None if there are no links."""
     named = collection.index.links_named([link_key(path)])
     found = [one for one in named if is_wanted(one) and fold(one.link.target) == fold(path)]
     sources = sorted({one.source.id for one in found})

@@ -1,4 +1,4 @@
-"""Finds the note that a path names, and its revision."""
+"""Resolves a path to a note, and determines the note's revision."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ from commonplace.toolsets.wiki.rules.text_values import note_name
 from commonplace.toolsets.wiki.rules.wiki import NoteCommit
 
 MAX_READ_ATTEMPTS = 3
-"""Maximum number of reads of a note if commits land meanwhile."""
+"""Maximum number of reads of a note if commits land during a read."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteState:
-    """A note's bytes and what they are called."""
+    """A note's bytes and revision."""
 
     raw: bytes
     revision: str
-    """The wiki's revision: the last commit that touched the note, else the blob."""
+    """The wiki's revision: the last commit that changed the note; the blob id if that commit has other bytes."""
     commit: Commit | None
-    """The last commit that touched the note, whether or not it holds these bytes."""
+    """The last commit that changed the note, whether or not it contains these bytes; None if there is none."""
     is_reproducible: bool = False
-    """Whether the bytes and the current commit alone decide all this: without them, Git's settings do, too."""
+    """Whether the bytes and the current commit alone decide this state; otherwise Git's settings do, too."""
 
     @property
     def blob(self) -> str:
-        """The revision that the store compares under its lock."""
+        """The blob id, which the store compares under its lock."""
         return revision_of(self.raw)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every revision by which callers may name this state, the one that they are told first."""
+        """Every revision by which callers may name this state; answers show the first one."""
         return self.revision, self.blob
 
 
 def page_address(path: str) -> Address:
-    """The address of a page, whether or not there is one; other than elsewhere no leading `/` is forgiven.
+    """The address of a page, existing or not. Unlike other parsing of addresses, rejects a leading `/`.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: the path is invalid.
     """
     return parse_address(path) if path.startswith("/") else parse_document_address(path)
 
 
 def find_note(collection: Collection, path: str) -> Address | None:
-    """The note of just this name, else the one that differs only in case; None when there is none, or several."""
+    """The note with this exact name, else the only case-insensitive match; None if none or several match."""
     address = page_address(path)
     for candidate in (address, _other_suffix(address)):
         if collection.index.record(candidate) is not None:
@@ -68,7 +68,7 @@ def find_note(collection: Collection, path: str) -> Address | None:
 
 
 def require_note(collection: Collection, path: str) -> Address:
-    """As `locate`.
+    """The address of the note; as `find_note`, but raises if there is none.
 
     Raises:
         NotFoundError: kind "page"; context holds `nearest`.
@@ -86,10 +86,10 @@ def require_note(collection: Collection, path: str) -> Address:
 
 
 def state_of(collection: Collection, address: Address) -> NoteState:
-    """The note as it is now.
+    """The current state of the note.
 
     Raises:
-        NotFoundError: kind "page": it is gone.
+        NotFoundError: kind "page": the note was deleted.
     """
     history = collection.store.history
     head = history.head()
@@ -99,17 +99,17 @@ def state_of(collection: Collection, address: Address) -> NoteState:
         if head == before:
             break
         state = _state(collection, address, head)
-    return state  # if writes kept coming: these bytes are true, and the store compares them again under its lock
+    return state  # after too many commits: the bytes are current, and the store compares them again under its lock
 
 
 def last_commit(collection: Collection, address: Address) -> Commit | None:
-    """The last commit that touched a note; None if none did."""
+    """The last commit that changed a note; None if there is none."""
     spans = collection.store.history.touched([address])
     return spans[address][1] if address in spans else None
 
 
 def last_commit_at(collection: Collection, address: Address, revision: str) -> Commit | None:
-    """The last commit that touched a note up to another commit; None if the revision is not a commit's."""
+    """The last commit that changed a note, up to another commit; None if the revision is not that of a commit."""
     past = collection.store.past if isinstance(collection.store, StoreWithPast) else None
     if past is None:
         return None
@@ -122,10 +122,10 @@ def last_commit_at(collection: Collection, address: Address, revision: str) -> C
 
 
 def require_revision(text: str) -> None:
-    """Refuse a text that can be no revision, the empty one included.
+    """Reject a text that cannot be a revision, including "".
 
     Raises:
-        InvalidInputError: kind "revision".
+        InvalidInputError: kind "revision": the text cannot be a revision.
     """
     if not is_revision(text):
         raise InvalidInputError(
@@ -136,11 +136,11 @@ def require_revision(text: str) -> None:
 
 
 def require_current(collection: Collection, address: Address, state: NoteState, revision: str) -> None:
-    """Refuse a revision that is not the current one.
+    """Reject a revision that is not the current one.
 
     Raises:
-        InvalidInputError: kind "revision": it can be none.
-        ConflictError: another is current; context holds `current_revision`.
+        InvalidInputError: kind "revision": the text cannot be a revision.
+        ConflictError: another revision is current; context holds `current_revision`.
     """
     require_revision(revision)
     if not any(known.startswith(revision.lower()) for known in state.names):
@@ -150,14 +150,14 @@ def require_current(collection: Collection, address: Address, state: NoteState, 
 
 
 def attached(collection: Collection, note: Address) -> Iterator[tuple[Address, FileStat]]:
-    """The attachments of a note by name: every file in its folder that is no document."""
+    """The attachments of a note by name: every file in the note's folder that is not a document."""
     for address, stat in sorted(collection.store.files(note.id)):
         if not address.is_document:
             yield address, stat
 
 
 def conflict(path: str, current: str) -> ConflictError:
-    """The error for a writer who has not seen the current revision ("" for a note that is gone)."""
+    """The error for a writer who has not seen the current revision, which is "" for a deleted note."""
     return ConflictError(
         f"The page {path} was modified since it was last read." if current else f"The page {path} no longer exists.",
         kind="page",
@@ -169,7 +169,7 @@ def conflict(path: str, current: str) -> ConflictError:
 
 
 def name_at(collection: Collection, address: Address) -> str:
-    """The name of a note as its file is now; of one that is gone, by its path."""
+    """The name of a note from its current file; from its path if the file was deleted."""
     try:
         raw = collection.store.read(address)
     except (NotFoundError, StorageError):
@@ -179,7 +179,7 @@ def name_at(collection: Collection, address: Address) -> str:
 
 
 def note_commit(commit: Commit, pages: tuple[str, ...] = ()) -> NoteCommit:
-    """A commit as the wiki tells it."""
+    """A commit as a value of the wiki."""
     return NoteCommit(commit.id, commit.author.name, moment(commit.when), commit.message.strip(), pages)
 
 
@@ -206,7 +206,7 @@ def _state(collection: Collection, address: Address, head: str) -> NoteState:
     try:
         if history.read(address, last.id) == raw:
             return NoteState(raw, last.id, last, is_reproducible=True)
-        # Line ends that Git converts make no difference.
+        # Ignore differences in line ends that Git converts.
         return NoteState(raw, revision_of(raw) if history.diff(address, last.id) else last.id, last)
     except NotFoundError:
         return NoteState(raw, revision_of(raw), last)

@@ -38,7 +38,7 @@ class LocalNoteQueries:
         self._collection = collection
 
     def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
-        """Notes, best first."""
+        """Notes that match a query, best first."""
         asked = SearchQuery(text=_asked(query), limit=min(limit, MAX_SEARCH), snippet=SNIPPET_CHARS)
         result = searches.search([self._collection], asked, mode)
         hits = [
@@ -64,7 +64,7 @@ class LocalNoteQueries:
         return NoteChunks(tuple(chunk for chunk in map(self._chunk, found.chunks) if chunk), found.notice)
 
     def _chunk(self, passage: ChunkHit) -> NoteChunk | None:
-        """A chunk of a note with its text; None for a note that was deleted meanwhile."""
+        """A chunk of a note with its text; None if the note was deleted meanwhile."""
         try:
             document = self._collection.index.document(Address(passage.path))
         except NotFoundError:
@@ -72,7 +72,7 @@ class LocalNoteQueries:
         chunks = chunks_of(document)
         section = document.sections[min(passage.ordinal, len(document.sections) - 1)]
         whole = chunks[min(passage.number, len(chunks) - 1)].text if chunks else ""
-        text = whole.partition("\n")[2].strip() or whole  # the chunk of a title alone is one line
+        text = whole.partition("\n")[2].strip() or whole  # a chunk that consists of a title is one line
         return NoteChunk(
             path=document.address.id,
             name=note_name(document.address.id, document.frontmatter.values),
@@ -87,7 +87,7 @@ class LocalNoteQueries:
         )
 
     def links(self, path: str) -> NoteLinks:
-        """The outgoing and incoming links of a note, or of one that does not exist and is linked to."""
+        """The outgoing and incoming links of a note, or of a missing note to which links lead."""
         if note_lookup.find_note(self._collection, path) is None:
             wanted = note_links.wanted(self._collection, path)
             if wanted is not None:
@@ -97,7 +97,7 @@ class LocalNoteQueries:
         return NoteLinks(address.id, links_to, note_links.incoming(self._collection, address))
 
     def graph(self) -> NoteGraph:
-        """All links; one to a note that does not exist leads to a node of its own."""
+        """All links. A missing note to which a link leads is a node, too."""
         nodes = [NoteNode(record.address.id) for record in every_document(self._collection, ListQuery())]
         edges = [
             (source.id, target.id)
@@ -112,7 +112,7 @@ class LocalNoteQueries:
         return NoteGraph(tuple(nodes), (*edges, *missing))
 
     def linked_from_any(self, paths: AbstractSet[str]) -> AbstractSet[str]:
-        """Paths of the notes that at least one of these notes links to."""
+        """Paths of the notes to which at least one of these notes links."""
         index = self._collection.index
         if len(paths) > MAX_LINK_LOOKUPS:
             return {target.id for source, target in index.links() if source.id in paths and source != target}
@@ -146,6 +146,6 @@ def _asked(query: str) -> str:
 
 
 def _between_0_and_1(score: float) -> float:
-    """Map a score of any size to a range of 0 to 1; the order does not change."""
+    """Map a score to the range 0 to 1; the order does not change."""
     positive = max(score, 0.0)
     return round(positive / (1.0 + positive), 4)

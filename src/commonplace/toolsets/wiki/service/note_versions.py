@@ -24,14 +24,14 @@ class LocalNoteVersions:
         self._options = options
 
     def diff(self, path: str, old: str, new: str = "") -> NoteDiff:
-        """The differences of a note between two revisions; a note that is gone has them, too."""
+        """The differences of a note between two revisions; the note may be deleted."""
         address = self._address(path)
         self._require_known(path, address)
         with self._missing(path, address):
             return NoteDiff(address.id, history.diff(self._collection, address, old, new))
 
     def restore(self, path: str, revision: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> SavedNote:
-        """Write a note's text of an older revision again, also of a note that is gone."""
+        """Write the text of an older revision as a new version; the note may be deleted."""
         address = self._address(path)
         intent = WriteRequest(message=message, author=self._options.author, expected=self._checked(address, conditions))
         with self._missing(path, address):
@@ -45,7 +45,7 @@ class LocalNoteVersions:
         return note_lookup.find_note(self._collection, path) or note_lookup.page_address(path)
 
     def _checked(self, address: Address, conditions: Conditions) -> str:
-        """The blob for which the conditions hold; "" without conditions, or without a note."""
+        """The blob id for which the conditions hold; "" if there are no conditions, or if the note does not exist."""
         if conditions.is_empty:
             return ""
         try:
@@ -57,13 +57,13 @@ class LocalNoteVersions:
         return state.blob
 
     def _require_known(self, path: str, address: Address) -> None:
-        """Refuse a path at which there is no note and was none."""
+        """Raise unless the path is that of an existing or a deleted note."""
         if not self._collection.store.history.log(address, limit=1):
             note_lookup.require_note(self._collection, path)
 
     @contextmanager
     def _missing(self, path: str, address: Address) -> Generator[None]:
-        """Tell a note that never was from a revision that it has not."""
+        """Distinguish a note that never existed from a missing revision of a note."""
         try:
             yield
         except NotFoundError as error:

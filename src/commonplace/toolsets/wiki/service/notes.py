@@ -45,7 +45,7 @@ from commonplace.toolsets.wiki.service import note_links, note_lookup
 from commonplace.toolsets.wiki.service.note_cache import CachedNote, NoteCache
 
 MAX_LOOKED_THROUGH = 1_000
-"""Maximum number of a note's commits that are searched for a short revision."""
+"""Maximum number of a note's commits that are searched for an abbreviated revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class WikiOptions:
     """Options of a wiki's writes."""
 
     author: Author | None = None
-    """Author of commits; None for the configured identity."""
+    """Author of commits; None for the identity configured in Git."""
     retain_case: bool = True
-    """Whether a new page keeps the case of its name; otherwise its file's name is lower case."""
+    """Whether the file of a new page keeps the case of its name; otherwise the name is lower-cased."""
 
 
 DEFAULT_OPTIONS = WikiOptions()
@@ -66,7 +66,7 @@ class _Demand:
     """The preconditions of a write."""
 
     revision: str
-    """The revision that the writer saw, or ""."""
+    """The revision that the writer saw; "" if none was given."""
     conditions: Conditions
 
     @property
@@ -74,13 +74,13 @@ class _Demand:
         return not self.revision and self.conditions.is_empty
 
     def intent(self, usual: WriteRequest, blob: str) -> WriteRequest:
-        """The intent of a write to a note that is at this blob, as the demand was found to hold for it."""
+        """The write request for a note at this blob, for which the preconditions hold."""
         match = self.conditions.match
         has_seen = self.revision or (match is not None and "*" not in match)
         return replace(usual, expected=blob if has_seen else "", pinned=blob)
 
     def may_be_repeated(self, state: note_lookup.NoteState) -> bool:
-        """Whether a rejected write may have been made before: everything that it names is the state before it."""
+        """Whether a rejected write may be a repetition: no precondition names the current state."""
         names_revision = any(name.startswith(self.revision.lower()) for name in state.names) if self.revision else False
         names_tag = self.conditions.match is not None and self.conditions.is_matched(state.names)
         return self.conditions.none_match is None and not names_revision and not names_tag
@@ -117,7 +117,7 @@ class LocalNotes:
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
     ) -> SavedNote:
-        """Create a note, or replace the one at this revision, or that the conditions name."""
+        """Create a note, or replace the note at this revision or the one that the conditions name."""
         raw = _encoded(content)
         address = note_lookup.find_note(self._collection, path)
         if address is None:
@@ -148,7 +148,10 @@ class LocalNotes:
         conditions: Conditions = UNCONDITIONAL,
         occurrence: int = 0,
     ) -> SavedNote:
-        """Replace one occurrence of the first text with the second: the one of this number, or with 0 the only one."""
+        """Replace one occurrence of the first text with the second.
+
+        `occurrence` is the number of the occurrence, counted from 1; 0 requires that there is only one.
+        """
         address = note_lookup.require_note(self._collection, path)
         old, new = change
         note_lookup.require_revision(revision)
@@ -169,7 +172,7 @@ class LocalNotes:
             raise
 
     def delete(self, path: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL) -> str:
-        """Delete a note; returns its stored path."""
+        """Delete a note; return its stored path."""
         address = note_lookup.require_note(self._collection, path)
         self._write(
             address,
@@ -180,7 +183,7 @@ class LocalNotes:
         return address.id
 
     def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
-        """Move a note with its attachments and rewrite the links to them, in one commit."""
+        """Rename a note with its attachments and rewrite the links to them, in one commit."""
         address = note_lookup.require_note(self._collection, path)
         new_address = self._new_address(new_path)
 
@@ -199,7 +202,7 @@ class LocalNotes:
         )
 
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
-        """Returns the note's path and the commits that changed it, newest first."""
+        """Return the note's path and the commits that changed it, newest first."""
         address = note_lookup.find_note(self._collection, path)
         commits = self._collection.store.history.log(address or note_lookup.page_address(path), limit=limit)
         if address is None and not commits:
@@ -229,7 +232,7 @@ class LocalNotes:
         return replace(note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))
 
     def _cached(self, address: Address) -> CachedNote:
-        """The current note, without its links."""
+        """The current note without its links."""
         head = self._collection.store.history.head()
         with suppress(NotFoundError):
             raw = self._collection.store.read(address)
@@ -270,7 +273,7 @@ class LocalNotes:
     def _write(
         self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str
     ) -> WriteReceipt:
-        """What a write did that is made only while the note is as the writer demands.
+        """Run a write if the note meets the preconditions; return the receipt.
 
         Raises:
             ConflictError: the revision is not the current one.
@@ -292,14 +295,14 @@ class LocalNotes:
             try:
                 return write(demand.intent(self._intent(message), state.blob))
             except ConflictError as error:
-                refused = error  # another writer was faster; the conditions are checked again
+                refused = error  # another writer committed first; the conditions are checked again
         raise self._reread(address) from refused
 
     def _repeated(self, address: Address, raw: bytes, conditions: Conditions) -> SavedNote:
-        """The answer to a write without a revision of a note that is there: it holds this text already.
+        """The answer to a write without a revision if the note exists and already has this text.
 
         Raises:
-            ConflictError: it holds another text.
+            ConflictError: the note has another text.
             PreconditionError: a condition is false.
         """
         state = note_lookup.state_of(self._collection, address)
@@ -320,7 +323,7 @@ class LocalNotes:
             return None
 
     def _reread(self, address: Address) -> KnowledgeError:
-        """A conflict met under the lock, with the wiki's word for the revision that won."""
+        """The error for a conflict found under the lock, with the wiki's form of the current revision."""
         state = self._state(address)
         return note_lookup.conflict(address.id, state.revision if state else "")
 
@@ -328,7 +331,7 @@ class LocalNotes:
         return WriteRequest(message=message, author=self._options.author)
 
     def _revision(self, written: WriteReceipt) -> str:
-        """The wiki's word for what was written, which another writer may have replaced since."""
+        """The wiki's revision of the written bytes, which another writer may have replaced since."""
         if written.commit:
             return written.commit
         look = partial(note_lookup.state_of, self._collection, written.address)
@@ -381,7 +384,7 @@ def _summary(record: Record) -> NoteSummary:
 
 
 def _encoded(content: str) -> bytes:
-    """A text that a client gives for a note, in UTF-8."""
+    """The text that a client sends for a note, in UTF-8."""
     try:
         raw = content.encode()
     except UnicodeEncodeError as error:

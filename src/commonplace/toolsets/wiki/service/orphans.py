@@ -1,15 +1,15 @@
-"""Notes that nobody is led to: those that no hub links to."""
+"""Orphaned notes: notes to which no hub links."""
 
 from __future__ import annotations
 
 from commonplace.toolsets.wiki.rules.wiki import NoteFilter, NoteSummary, Wiki
 
 HUB = "index"
-"""The category of notes that lead to others; hubs are no orphans themselves."""
+"""The category of hubs, the notes that lead to others. Hubs are never orphans."""
 
 
 def orphans(wiki: Wiki) -> list[NoteSummary]:
-    """Notes that no note of category `index` links to, in the order of a list."""
+    """Notes to which no note of category `index` links, in the order of the list of notes."""
     notes = wiki.notes.list(NoteFilter()).notes
     hubs = {note.path for note in notes if is_hub(note)}
     led_to = wiki.queries.linked_from_any(hubs)
@@ -17,5 +17,5 @@ def orphans(wiki: Wiki) -> list[NoteSummary]:
 
 
 def is_hub(note: NoteSummary) -> bool:
-    """Whether a note is there to lead to others."""
+    """Whether a note is a hub."""
     return note.category.casefold() == HUB

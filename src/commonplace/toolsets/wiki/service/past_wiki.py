@@ -1,4 +1,4 @@
-"""A wiki as it was at a moment of its folder's history."""
+"""A wiki at a moment of its folder's history."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from commonplace.toolsets.wiki.service.notes import DEFAULT_OPTIONS, LocalNotes
 
 @dataclass(frozen=True, slots=True)
 class WikiState:
-    """The reads of a wiki, at present or at an earlier moment."""
+    """Read access to a wiki, now or at an earlier moment."""
 
     notes: Notes
     queries: NoteQueries
     commit: str = ""
-    """The commit that was current then; "" for the wiki as it is."""
+    """The commit that was current at that moment; "" for the current wiki."""
 
 
 @contextmanager
 def wiki_at(services: Services, at: str) -> Generator[WikiState]:
-    """The wiki of the caller at a moment, for the duration of a `with` block.
+    """The caller's wiki at a moment, for the duration of a `with` block.
 
     Args:
-        services: What the caller may see.
-        at: As for `services.past.moment_of`; "" for now.
+        services: The services that the caller may use.
+        at: The moment in the syntax of `services.past.moment_of`; "" for now.
 
     Raises:
-        NotFoundError: kind "revision": the text names no moment of the past.
-        InvalidInputError: the wiki is another server's.
+        NotFoundError: kind "revision": the text does not name a past moment.
+        InvalidInputError: the wiki is that of another server.
         StorageError, UnavailableError: as from `services.past.as_of`.
     """
     wiki = services.of(WIKI_KEY)
@@ -52,7 +52,7 @@ def wiki_at(services: Services, at: str) -> Generator[WikiState]:
     try:
         moment_of(first, at)
     except (InvalidInputError, GitError) as error:
-        # Any text may be the name of a tag, so it is one that there is not; without a history there is none.
+        # Any text may be the name of a tag, so a tag that does not exist is "not found", as is a missing history.
         raise NotFoundError(str(error), kind="revision", hint=error.hint) from error
     with as_of(services.collections.only(frozenset({first.name})), at) as base:
         (past,), (moment,) = tuple(base.collections), base.moments

@@ -1,4 +1,4 @@
-"""What `doctor` says of the port."""
+"""Diagnostics of `doctor` about the port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a file is opened in the user's editor."""
+"""Opening of a file in the user's editor."""
 
 from __future__ import annotations
 

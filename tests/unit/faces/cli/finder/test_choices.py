@@ -1,4 +1,4 @@
-"""What is found while a person types, and what each page says."""
+"""Results while a person types, and the preview of each page."""
 
 from __future__ import annotations
 

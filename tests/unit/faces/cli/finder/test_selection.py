@@ -30,7 +30,7 @@ class Gate(ThreadPoolExecutor):
         self.calls: list[str] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As any executor, behind the gate."""
+        """Submit a call as any executor does, behind the gate."""
         self.calls.append(args[-1])
 
         def passed() -> Any:

@@ -1,4 +1,4 @@
-"""Which terminals show links, and what a link looks like."""
+"""Terminals that show links, and the form of a link."""
 
 from __future__ import annotations
 

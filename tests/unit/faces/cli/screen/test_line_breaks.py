@@ -14,7 +14,7 @@ LINK, END = "\x1b]8;;file:///a\x1b\\", "\x1b]8;;\x1b\\"
 
 
 def seen(line: str) -> str:
-    """What of a line takes room."""
+    """The visible part of a line."""
     return re.sub(r"\x1b\[[0-9;]*m", "", without_links(line))
 
 

@@ -1,4 +1,4 @@
-"""When a server says that it is ready, and what each caller learns of its collections."""
+"""Readiness of a server, and the state of the collections that each caller may see."""
 
 from __future__ import annotations
 

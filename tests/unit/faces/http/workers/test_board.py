@@ -1,4 +1,4 @@
-"""What workers tell each other."""
+"""Shared state of workers."""
 
 from __future__ import annotations
 

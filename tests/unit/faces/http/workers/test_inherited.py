@@ -1,4 +1,4 @@
-"""What a worker is started with."""
+"""Inheritance of a worker from its parent."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from commonplace.faces.mcp.transports.bodies import checked, in_json
 
 
 def looked_at(body: bytes, headers: Sequence[tuple[bytes, bytes]] = ()) -> tuple[list[Any], Any]:
-    """What the SDK receives, and the error that answers instead."""
+    """The messages that the SDK receives, and the error that is sent instead."""
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": list(headers)}
     messages = [{"type": "http.request", "body": body, "more_body": False}, {"type": "http.disconnect"}]
 
@@ -51,7 +51,7 @@ def test_text_that_is_none_is_refused_by_the_transport_only_in_the_older_era() -
 
 
 def sent(status: int, body: bytes, content_type: bytes, **headers: bytes) -> tuple[int, dict[bytes, bytes], bytes]:
-    """What goes out for an answer of the SDK."""
+    """The bytes sent for a response of the SDK."""
     out: list[Any] = []
 
     async def send(message: Any) -> None:

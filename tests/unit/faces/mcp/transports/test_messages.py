@@ -1,4 +1,4 @@
-"""What is answered to a message that is no JSON-RPC."""
+"""Responses to messages that are not JSON-RPC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run of text contains beside characters."""
+"""Parts of inline text other than characters."""
 
 from __future__ import annotations
 

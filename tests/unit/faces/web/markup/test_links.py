@@ -1,4 +1,4 @@
-"""How links of a document are shown."""
+"""HTML of a document's links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From Markdown to sanitized HTML."""
+"""Conversion of Markdown to sanitized HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent sees of a document."""
+"""The page that shows an agent's view of a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs read: well-formed whatever commits say."""
+"""Feeds, which are well-formed for any commit."""
 
 from __future__ import annotations
 

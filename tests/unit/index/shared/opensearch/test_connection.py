@@ -1,4 +1,4 @@
-"""What a node answers becomes a result, or an error that says what the operator can do."""
+"""A node's answer becomes a result, or an error with advice for the operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Git never makes in its own folder is refused before it is opened."""
+"""Entries that Git never creates in its own folder are rejected before they are opened."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def loose(repo: GitRepo, identifier: str) -> Path:
 
 
 def answers(repo: GitRepo, kind: str, identifier: str) -> list[str]:
-    """How the object's reader and a walk over the history end, in a process that can be ended."""
+    """The outcomes of the object's reader and of a walk over the history, in a process that can be killed."""
     done = subprocess.run(
         [sys.executable, "-c", READ, str(repo.path), kind, identifier],
         capture_output=True, text=True, timeout=60, check=True,

@@ -12,7 +12,7 @@ from support import GitRepo, new_repo
 
 @pytest.fixture(scope="module", params=["", "kb/docs"])
 def below(request: pytest.FixtureRequest) -> str:
-    """Where in its repository the collection lies."""
+    """Folder of the collection in its repository."""
     return str(request.param)
 
 

@@ -13,7 +13,7 @@ from support import GitRepo, MakeRepo
 
 
 class WatchedRepository(GitRepository):
-    """It remembers what was asked."""
+    """A repository that records its queries."""
 
     def __init__(self, gitdir: Path, work_tree: Path) -> None:
         super().__init__(gitdir, work_tree)

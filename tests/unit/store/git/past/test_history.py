@@ -18,7 +18,7 @@ A, B = Address("a.md"), Address("b.md")
 
 
 def subjects(repo: GitRepo, *args: str) -> list[str]:
-    """What `git log` says."""
+    """Commit ids printed by `git log`."""
     return repo.git("log", "--format=%H", *args).splitlines()
 
 

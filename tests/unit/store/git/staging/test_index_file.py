@@ -21,12 +21,12 @@ ENTRY = IndexEntry(BLOB, 0o100644, None)
 
 
 def index_of(repo: GitRepo) -> Path:
-    """Where Git keeps it."""
+    """The path of Git's index file."""
     return repo.path / ".git/index"
 
 
 def listed(repo: GitRepo) -> list[str]:
-    """What Git says that the index holds, in its order."""
+    """Entries of the index in Git's order."""
     return [line for line in repo.git("ls-files", "--stage", "-z").split("\0") if line]
 
 

@@ -1,4 +1,4 @@
-"""What differs between two trees' contents is what parsing both of them whole gives."""
+"""Differences between two raw trees equal those found by parsing both trees completely."""
 
 from __future__ import annotations
 

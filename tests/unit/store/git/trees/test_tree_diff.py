@@ -1,4 +1,4 @@
-"""What differs between two trees."""
+"""Differences between two trees."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def opened(repo: GitRepo) -> GitRepository:
 
 
 def asked(repo: GitRepo, *command: str, paths: list[str]) -> list[str]:
-    """What Git says of paths that it reads from standard input, each field ended by NUL."""
+    """Git's output for paths that it reads from standard input, each field ended by NUL."""
     given = "\0".join(paths).encode()
     done = subprocess.run(["git", *command], cwd=repo.path, input=given, capture_output=True, check=False, timeout=60)
     assert done.returncode in {0, 1}, done.stderr

@@ -1,4 +1,4 @@
-"""What a document's sections, keys and attributes are, and which ids arguments mean."""
+"""Sections, keys and attributes of a document, and ids of arguments."""
 
 from __future__ import annotations
 

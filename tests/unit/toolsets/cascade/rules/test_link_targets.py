@@ -1,4 +1,4 @@
-"""Which links of a body count, and which ids they can mean."""
+"""Links of a body that count, and the ids to which they can resolve."""
 
 from __future__ import annotations
 

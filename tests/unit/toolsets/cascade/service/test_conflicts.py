@@ -1,4 +1,4 @@
-"""Where layers differ: sections and values, the newest dissent first."""
+"""Differences between layers: sections and values, the newest dissent first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a foreign graph is asked, how long its nodes are kept, and what a failure costs."""
+"""Queries of a foreign graph, the validity of cached nodes, and the back-off after a failure."""
 
 from __future__ import annotations
 

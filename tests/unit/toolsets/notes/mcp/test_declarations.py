@@ -1,4 +1,4 @@
-"""What listing the tools of `notes` costs, and what the default toolset of a folder is."""
+"""The token cost of listing the tools of `notes`, and the default toolset of a folder."""
 
 from __future__ import annotations
 

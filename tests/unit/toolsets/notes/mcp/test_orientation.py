@@ -1,4 +1,4 @@
-"""What is here, and what links to what: told to an agent in few lines."""
+"""The overview and links of a folder in few lines."""
 
 from __future__ import annotations
 

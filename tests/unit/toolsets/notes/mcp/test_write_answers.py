@@ -1,4 +1,4 @@
-"""What is said of a write: which lines, which links, and what says nearly the same."""
+"""Answers to a write: changed lines, links, and near-duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a folder holds, told to who has never seen it."""
+"""The overview of a folder for new readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which commits changed pages, and which pages are gone."""
+"""Commits that changed pages, and deleted pages."""
 
 from __future__ import annotations
 

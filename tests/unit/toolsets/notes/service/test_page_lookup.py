@@ -1,4 +1,4 @@
-"""Which page a caller means."""
+"""Resolution of callers' references to pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine a space is searched by, and which key goes to which server."""
+"""The engine of a space, and the server to which each key is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a file makes a page."""
+"""Files that are pages."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def some_pages(draw: st.DrawFn) -> list[Page]:
 
 
 def kept(pages: Sequence[Page], filter_: PageFilter) -> list[Page]:
-    """What a filter keeps, page by page."""
+    """The pages that match a filter, tested one by one."""
     labels = {label.lower() for label in filter_.labels}
     return [
         page

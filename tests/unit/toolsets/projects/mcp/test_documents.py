@@ -14,7 +14,7 @@ GUIDE = {"project_id": "shop", "filename": "guide.md"}
 
 @pytest.fixture
 def guide(projects: ProjectStore) -> JsonObject:
-    """What the tool says that makes the document."""
+    """The answer of the tool that creates the document."""
     return documents.create_knowledge_file(
         projects,
         parameters.CreateFile(

@@ -1,4 +1,4 @@
-"""What the end of the process still pushes."""
+"""Pushes at the end of the process."""
 
 from __future__ import annotations
 

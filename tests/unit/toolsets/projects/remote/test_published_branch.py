@@ -1,4 +1,4 @@
-"""Which branch of a store is published, and when nothing is because another one is checked out."""
+"""The published branch of a store; nothing is published while another branch is checked out."""
 
 from __future__ import annotations
 

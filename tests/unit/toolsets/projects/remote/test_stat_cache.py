@@ -23,7 +23,7 @@ QUEUE = Path("/proc/sys/fs/inotify/max_queued_events")
 
 
 def asked(known: StatCache, folder: Path, *, watchable: bool = True) -> Mapping[str, FileStat]:
-    """What is known of a folder, asked for as the store does."""
+    """The cached data of a folder, requested as the store does."""
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
         return known.documents(descriptor, lambda: watchable)
@@ -32,7 +32,7 @@ def asked(known: StatCache, folder: Path, *, watchable: bool = True) -> Mapping[
 
 
 def looked(folder: Path) -> dict[str, FileStat]:
-    """What there is, by looking at every file."""
+    """The current data of a folder, from the stat data of every file."""
     return {
         path.name: file_stat(path.lstat())
         for path in folder.iterdir()
@@ -58,7 +58,7 @@ def test_nothing_is_looked_at_again_while_nothing_happens(folder: Path) -> None:
 
 
 def rewrite(folder: Path) -> None:
-    """As many bytes in place, and the time set back."""
+    """Overwrite a file in place with as many bytes, and reset its time."""
     before = (folder / "3.md").stat()
     with (folder / "3.md").open("r+") as file:
         file.write("# X\n")
@@ -66,7 +66,7 @@ def rewrite(folder: Path) -> None:
 
 
 def replace(folder: Path) -> None:
-    """As editors write: beside it, then under its name."""
+    """Replace a file as editors do: write beside it, then rename."""
     (folder / ".3.md.swp").write_text("# three\n")
     (folder / ".3.md.swp").rename(folder / "3.md")
 

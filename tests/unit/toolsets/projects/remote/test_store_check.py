@@ -1,4 +1,4 @@
-"""Which folders are stores of projects, and which are left alone."""
+"""Folders that are project stores, and folders that are left unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read of a sync."""
+"""Sentences about the result of a sync."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def test_random_edits_change_only_what_they_name(home: ProjectStore, amount: Amo
 
 
 def _assert_only_between(before: bytes, after: bytes, start: int, end: int) -> None:
-    """What stands before and behind the range is the same, but for the value of `updated`."""
+    """Check that the bytes outside the range are unchanged, except for the value of `updated`."""
     head, tail = UPDATED.sub(b"updated", before[:start]), before[end:]
     assert UPDATED.sub(b"updated", after).startswith(head)
     assert after.endswith(tail)

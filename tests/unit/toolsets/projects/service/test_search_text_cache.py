@@ -1,4 +1,4 @@
-"""Which files a search reads again: those that differ, and those that were written too shortly before to tell."""
+"""Files that a search reads again: changed files, and files written too recently for their stat data to be trusted."""
 
 from __future__ import annotations
 

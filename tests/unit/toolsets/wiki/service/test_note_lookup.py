@@ -1,4 +1,4 @@
-"""Which note a path means, and what its revision is."""
+"""Resolution of paths to notes, and the revision of a note."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ def resolved_json(resolved: ResolvedConcept) -> dict[str, Json]:
 
 
 def raw_json(concept: Concept, layer: str, suppressed: Collection[str] = ()) -> dict[str, Json]:
-    """The concept as in one layer.
+    """The concept as one layer contains it.
 
     Args:
         concept: The layer's concept.
-        layer: Its name.
-        suppressed: Keys of the sections that the effective concept leaves out; each is marked.
+        layer: Name of the layer.
+        suppressed: Keys of the sections that the effective concept omits; each is marked.
     """
     shown: dict[str, Json] = {
         "id": concept.id,
@@ -57,7 +57,7 @@ def raw_json(concept: Concept, layer: str, suppressed: Collection[str] = ()) -> 
 
 
 def contributor_json(one: Contributor) -> dict[str, Json]:
-    """A layer that holds the concept."""
+    """JSON of a layer that contains the concept."""
     shown: dict[str, Json] = {"layer": one.layer, "level": one.level, "updated": one.updated}
     if one.findings:
         shown["findings"] = _findings(one.findings)

@@ -1,4 +1,4 @@
-"""Texts that differ and look the same: composed characters, invisible ones, letters of other scripts."""
+"""Different texts that look the same: composed characters, invisible characters, letters of other scripts."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ _LATIN = str.maketrans(
     "\u03a1\u03a4\u03a5\u03a7\u2010\u2011\u2012\u2013\u2212\u2018\u2019\u201c\u201d",
     "aeopcyxijsdqABEKMHOPCTXIJSovABEZHIKMNOPTYX-----''\"\"",
 )
-"""Cyrillic and Greek letters, dashes and quotes that fonts draw as ASCII; after the confusables of Unicode (UTS 39)."""
+"""Cyrillic and Greek letters, dashes and quotes that fonts draw like ASCII; from the confusables of Unicode (UTS 39).
+"""
 _INVISIBLE = frozenset({"Cf", "Mn", "Cc"})
 
 
 def looks_like(one: str, other: str) -> bool:
-    """Whether two different texts are shown alike."""
+    """Whether two different texts look the same."""
     return one != other and _appearance(one) == _appearance(other)
 
 
 def escaped(text: str) -> str:
-    """The text with every character outside of printable ASCII as its escape, except line ends."""
+    """The text with every character outside printable ASCII escaped, except line ends."""
     return "".join(c if c == "\n" or (c.isascii() and c.isprintable()) else ascii(c)[1:-1] for c in text)
 
 

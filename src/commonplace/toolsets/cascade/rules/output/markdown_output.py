@@ -13,7 +13,7 @@ from commonplace.toolsets.cascade.rules.output.look_alikes import escaped, looks
 from commonplace.toolsets.cascade.rules.values import Dissent, EffectiveSection, ResolvedConcept
 
 _NEEDS_QUOTES = re.compile(r"\d")
-"""A text that begins like this may be a date or a number to some YAML readers."""
+"""Matches the beginning of a text that some YAML readers would parse as a date or a number."""
 
 
 def to_markdown(resolved: ResolvedConcept) -> str:

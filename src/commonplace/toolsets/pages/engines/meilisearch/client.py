@@ -39,7 +39,7 @@ class RejectedError(StorageError):
 
     Args:
         rejection: The server's code for the reason.
-        reason: Its message.
+        reason: The server's message.
     """
 
     def __init__(self, rejection: str, reason: str) -> None:
@@ -69,7 +69,7 @@ class MeilisearchClient:
         bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
         self.url = urlunsplit(bare).rstrip("/")
         """The URL as shown in messages."""
-        # Compressed responses are sent in pieces, the last of which waits 40 ms for an acknowledgement.
+        # The server sends compressed responses in pieces, the last of which waits 40 ms for an acknowledgement.
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
         timeout = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
         self._base = url.rstrip("/")
@@ -77,13 +77,13 @@ class MeilisearchClient:
         self._http = httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False, trust_env=False)
 
     def call(self, method: str, path: str, body: Json = None) -> JsonObject:
-        """The object that a request returns.
+        """The JSON object with which the server answers a request.
 
         Raises:
-            UnavailableError: kind "engine": the server does not respond, fails, or is no Meilisearch.
+            UnavailableError: kind "engine": the server does not respond, fails, or is not a Meilisearch server.
             UnauthenticatedError: the key is wrong.
-            NotFoundError: kind "search_index": no such index.
-            RejectedError: kind "search_index": the server rejected the request; the message has its reason.
+            NotFoundError: kind "search_index": there is no such index.
+            RejectedError: kind "search_index": the server rejected the request; the message has the server's reason.
         """
         content = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         headers = {"Content-Type": "application/json"} if content else {}
@@ -101,7 +101,7 @@ class MeilisearchClient:
         except RuntimeError as error:
             if not self._http.is_closed:
                 raise
-            raise self._absent() from error  # a call that was still queued when the process ended
+            raise self._absent() from error  # the call was still queued when the process ended
         return self._understood(response)
 
     def wait(self, task: JsonObject) -> JsonObject:
@@ -133,10 +133,10 @@ class MeilisearchClient:
         self._http.close()
 
     def foreign(self, reason: str) -> UnavailableError:
-        """The error for a server that is no Meilisearch.
+        """The error for a server that is not a Meilisearch server.
 
         Args:
-            reason: A clause that says how that is known.
+            reason: A clause that states the evidence.
         """
         return UnavailableError(
             f"The server at {self.url} is no Meilisearch: {reason}. Check the URL, also its path.",
@@ -179,7 +179,7 @@ def index_path(name: str, *below: str) -> str:
 
 
 def items(value: Json) -> Sequence[Json]:
-    """The items of a list; none for any other value."""
+    """The items of a list; () for any other value."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 

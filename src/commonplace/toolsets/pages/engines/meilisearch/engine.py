@@ -93,7 +93,7 @@ class MeilisearchEngine:
         return RebuildReport(count, gathered.unusable, gathered.flawed)
 
     def search(self, query: PageQuery) -> PageAnswer:
-        """The best pages."""
+        """The best matching pages."""
         text = query.text.strip()
         if text and not any(letter.isalnum() for letter in text):
             return PageAnswer()  # the server would treat it as an empty text
@@ -112,14 +112,14 @@ class MeilisearchEngine:
         hits = [hit for hit in items(answer.get("hits")) if isinstance(hit, Mapping)]
         total = whole_number(answer.get("totalHits")) or 0
         if not total:
-            self.count(0)  # an index that has become another program's finds nothing and says nothing
+            self.count(0)  # raise if another program has replaced the index, which then matches nothing
         words = QueryWords.of(text)
         chars = query.snippet_chars(len(hits))
         shown = (PageHit(page_from_hit(hit), snippet_of(hit, words, chars)) for hit in hits)
         return PageAnswer(tuple(shown), total)
 
     def path_of(self, identifier: str) -> str | None:
-        """Path of the indexed page with this id; None also if the server does not respond."""
+        """Path of the indexed page with this id; None if there is none or the server does not respond."""
         try:
             found = self._ask("GET", f"documents/{quote(identifier, safe='')}?fields=local_path").get("local_path")
         except (NotFoundError, StorageError, UnavailableError, UnauthenticatedError):
@@ -142,7 +142,7 @@ class MeilisearchEngine:
 
     @staticmethod
     def _with_index(space: Space, ask: Callable[[], Answer]) -> Answer:
-        """The answer of an index; its errors name the command that builds it."""
+        """Run a query of an index. Errors name the command that builds the index."""
         try:
             return ask()
         except NotFoundError:

@@ -14,13 +14,15 @@ from commonplace.toolsets.pages.engines.meilisearch.client import MeilisearchCli
 from commonplace.toolsets.pages.engines.meilisearch.page_documents import INDEX_SETTINGS, batches
 
 TEMPORARY_SUFFIX = "--new-"
-"""Between the live index's name and a random part, in the name of an unfinished index."""
+"""Separates the live index's name from a random part in the name of an unfinished index."""
 LEFT_AFTER = timedelta(hours=2)
-"""Age of an unfinished index above which it is that of a killed process."""
+"""Minimum age at which an unfinished index counts as that of a killed process."""
 
 
 def build(client: MeilisearchClient, name: str, documents: Iterable[JsonObject]) -> None:
-    """Build an index of these documents and swap it in. The live one answers until then, and stays if this fails.
+    """Build an index of these documents and swap it with the live one, which answers until then.
+
+    The live index stays in place if the build fails.
 
     Raises:
         StorageError: kind "search_index": a task failed.
@@ -36,7 +38,7 @@ def build(client: MeilisearchClient, name: str, documents: Iterable[JsonObject])
             client.wait(task)
         _put_in_place(client, name, beside)
     finally:
-        # After the swap this name is the old index's. If deleting it fails, a later build removes it by its age.
+        # After the swap this name belongs to the old index. If its deletion fails, a later build removes it by its age.
         with suppress(KnowledgeError):
             client.wait(client.call("DELETE", index_path(beside)))
 

@@ -1,4 +1,4 @@
-"""Checks that a server is one that can be asked, and that an index is one that a search here can use.
+"""Checks that a server is usable, and that an index was built by this program for the space.
 
 Other programs build indexes of the same name with other documents and settings. Without these checks a search would
 find nothing, or fail when a filter is used for the first time.
@@ -24,7 +24,7 @@ from commonplace.toolsets.pages.engines.meilisearch.page_documents import (
 from commonplace.toolsets.pages.rules.space import Space
 
 MIN_VERSION = (1, 0)
-"""The oldest version of the server that has every function used here."""
+"""The oldest version of the server that has every required function."""
 UNUSABLE_CODES = frozenset({"invalid_search_filter", "invalid_search_sort"})
 """Codes of the server's errors for attributes that an index cannot filter or sort by."""
 
@@ -32,12 +32,12 @@ _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
 def check_server(client: MeilisearchClient) -> None:
-    """Check that the server responds, is a Meilisearch, and is not too old.
+    """Check that the server responds, is a Meilisearch server, and is not too old.
 
-    A key that only searches may not ask for the version, which is then not checked.
+    A key that permits searches only may not read the version, which is then not checked.
 
     Raises:
-        UnavailableError: kind "engine": it does not respond, or cannot be used.
+        UnavailableError: kind "engine": the server does not respond, or cannot be used.
         UnauthenticatedError: the key is wrong.
     """
     if client.call("GET", "/health").get("status") != "available":
@@ -59,18 +59,18 @@ def check_server(client: MeilisearchClient) -> None:
 
 
 def page_count(client: MeilisearchClient, space: Space) -> int:
-    """Number of the space's pages in its index, asked for with every filter and sort that a search may use.
+    """Number of the space's pages in its index. The request uses every filter and sort that a search may use.
 
     Raises:
         NotFoundError: kind "search_index": there is no index.
-        RejectedError: kind "search_index": with one of `UNUSABLE_CODES` if the index cannot filter or sort so.
+        RejectedError: kind "search_index": one of `UNUSABLE_CODES` if the index does not support a filter or sort.
         UnavailableError, UnauthenticatedError: as for `MeilisearchClient.call`.
     """
     query = {
         "q": "",
         "page": 1,
         "hitsPerPage": 1,
-        # Every page has labels, if only an empty list; the others are named to see that the index can filter by them.
+        # Every page has labels, possibly an empty list. The other attributes test whether the index can filter by them.
         "filter": [space_filter(space.key), [f"{name} EXISTS" for name in FILTERABLE_ATTRIBUTES]],
         "sort": [f"{name}:asc" for name in SORTABLE_ATTRIBUTES],
         "attributesToRetrieve": ["id"],
@@ -98,6 +98,6 @@ def other_documents(client: MeilisearchClient, space: Space) -> str:
     """A clause about the content of an index without a page of the space."""
     try:
         count = whole_number(client.call("GET", index_path(space.index_name, "stats")).get("numberOfDocuments"))
-    except KnowledgeError:  # a key that only searches
+    except KnowledgeError:  # the key permits searches only
         return "it has no page of this space"
     return f"none of its {count} documents is a page of this space" if count else "it is empty"

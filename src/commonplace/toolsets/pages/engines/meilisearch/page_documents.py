@@ -23,7 +23,7 @@ INDEX_SETTINGS: JsonObject = {
     "sortableAttributes": list(SORTABLE_ATTRIBUTES),
     "rankingRules": ["words", "typo", "proximity", "attribute", "sort", "exactness"],
     "typoTolerance": {"enabled": True, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9}},
-    # so that totals are exact
+    # keeps totals exact
     "pagination": {"maxTotalHits": 10_000_000},
 }  # fmt: skip
 """Settings of every index."""
@@ -56,7 +56,7 @@ def page_document(whole: PageText, space_key: str) -> JsonObject:
 
 
 def batches(documents: Iterable[JsonObject]) -> Iterator[list[JsonObject]]:
-    """Documents in batches of at most some megabytes."""
+    """The documents in batches of about `MAX_BATCH_BYTES` at most."""
     batch: list[JsonObject] = []
     size = 0
     for one in documents:
@@ -83,7 +83,7 @@ def filter_of(filter_: PageFilter, space_key: str) -> list[str]:
 
 
 def space_filter(space_key: str) -> str:
-    """The expression that the pages of a space match."""
+    """The filter expression that matches the pages of a space."""
     return f"space_key = {_quoted(space_key)}"
 
 
@@ -93,7 +93,7 @@ def sort_of(sort: Sort | None) -> list[str]:
 
 
 def page_from_hit(hit: JsonObject) -> Page:
-    """The page of a hit. Missing attributes and those of another type are unknown."""
+    """The page of a hit. Attributes that are missing or have another type count as unknown."""
     return Page(
         address=Address(as_one_line(hit.get("local_path"))),
         id=as_one_line(hit.get("id")),

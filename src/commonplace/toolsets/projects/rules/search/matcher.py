@@ -1,4 +1,4 @@
-"""Substring search, so that `C++`, `$x`, `中文` and a single letter are found as typed.
+"""Substring search, which finds `C++`, `$x`, `中文` and single letters exactly as typed.
 
 A document matches if any word of the query occurs anywhere in it. It is ranked by the number of words that occur whole,
 the number that occur at all, and the fields in which they occur.
@@ -79,8 +79,8 @@ def find_documents(texts: SearchableDocuments, words: Sequence[str], limit: int)
 _Ranked = tuple[int, str, int, SearchableDocument]
 """A match: its sort key (the best is the least), file name, number of matching chapters, and document.
 
-File names are unique, so the later items are never compared. A plain tuple, because a common word matches every
-document.
+File names are unique, so the later items are never compared. It is a plain tuple for speed, because a common word
+matches every document.
 """
 
 
@@ -114,7 +114,7 @@ def _match(text: SearchableDocument, wanted: dict[str, str], matching: int) -> D
 
 
 def _shown(part: SearchablePart, wanted: dict[str, str]) -> MatchingPart | None:
-    """The matching part of a chapter; None if none of the words occurs in it."""
+    """The matching part of a chapter; None if none of the words occurs in the chapter."""
     text = part.folded
     places = [(word, folded, at) for word, folded in wanted.items() if (at := text.find(folded)) >= 0]
     if not places:
@@ -125,7 +125,7 @@ def _shown(part: SearchablePart, wanted: dict[str, str]) -> MatchingPart | None:
 
 
 def _excerpts(part: SearchablePart, folded: str, at: int, most: int) -> list[str]:
-    """Excerpts around the first occurrences of a keyword, on one line each. `at` is the first occurrence."""
+    """Excerpts around the first occurrences of a keyword, each on one line. `at` is the first occurrence."""
     source, size = part.source, len(part.source)
     excerpts: list[str] = []
     while at >= 0:

@@ -18,7 +18,7 @@ from commonplace.toolsets.projects.rules.search.substring_index import Substring
 INTRODUCTION = "(Document Introduction)"
 """Name of the text before the first chapter in results."""
 MIN_CHANGED = 32
-"""Minimum number of changed documents for a full rebuild; for large projects an eighth of all."""
+"""Number of changed documents above which everything is rebuilt; in large projects, an eighth of all documents."""
 FIELDS = 3
 """Number of searched fields besides the parts: title, keywords and headings."""
 MAX_CHAPTER_SCORE = 2**20 - 1
@@ -32,7 +32,7 @@ WHOLE_WORD_SCORE = 1 << 36
 _MAX_WHOLE_LOOKS = 50
 """Maximum number of occurrences of a keyword with signs that are checked for a whole word."""
 MAX_CACHED_WORDS = 64
-"""Number of cached query words."""
+"""Maximum number of cached query words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Segment:
         return TermOccurrences(worth, _bits([number - size * FIELDS for number in held[ends[-1] :]], len(self._held)))
 
     def counted(self, number: int, parts: int) -> int:
-        """How many of these parts belong to a document."""
+        """The number of these parts that belong to a document."""
         begin, end = self._begins[number : number + 2]
         return (parts >> begin & (1 << end - begin) - 1).bit_count()
 
@@ -117,7 +117,7 @@ class SearchableDocuments:
 
     Args:
         large: The large segment.
-        obsolete: Numbers of its documents that were removed or changed.
+        obsolete: Numbers of the large segment's documents that were removed or changed.
         changed: The later changes.
     """
 
@@ -179,7 +179,7 @@ def _bits(numbers: Iterable[int], size: int) -> int:
 
 
 def _stands_alone(text: str, folded: str) -> bool:
-    """Whether a text contains a word that no letter or digit extends on either side."""
+    """Whether a text contains a word without a letter or digit directly before or after it."""
     at, end = -1, len(folded)
     for _ in range(_MAX_WHOLE_LOOKS):
         at = text.find(folded, at + 1)

@@ -1,8 +1,9 @@
 """Index of the texts that contain a string: `C++`, `$x`, `中文`, a single letter or part of a word.
 
 A text is split into tokens: runs of letters and digits, and runs of other signs. A string without blanks is part of one
-token, or spans the end of one, some whole tokens and the start of another. So its tokens give the candidate texts, and
-only these are searched. A string that very many texts contain is searched in all of them, which ends early there.
+token, or spans the end of one token, some whole tokens and the start of another. Its tokens therefore give the
+candidate texts, and only these are searched. A string that most texts contain is searched in all texts, because each
+such search ends early.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import re
 from collections.abc import Collection, Sequence
 
 MAX_LISTED = 4
-"""Maximum total length of a string's token lists, as a multiple of the number of texts; longer lists do not help."""
+"""Maximum total length of a string's token lists, as a multiple of the number of texts; longer lists are ignored."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]+")
 _WORD = re.compile(r"\w+")
 _EDGE = "\n"
-"""Separates the tokens of the vocabulary; occurs in none of them."""
+"""Separator of the tokens in the vocabulary; occurs in no token."""
 
 
 class SubstringIndex:
@@ -38,7 +39,7 @@ class SubstringIndex:
         """Numbers of the texts that contain a string, each once.
 
         Args:
-            wanted: At least one character.
+            wanted: The string, at least one character.
         """
         tokens = _TOKEN.findall(wanted)
         if len(tokens) == 1 and tokens[0] == wanted:
@@ -65,7 +66,7 @@ class SubstringIndex:
         return _united(min(known, key=lambda lists: sum(map(len, lists)))) if known else None
 
     def _lists(self, part: str) -> list[list[int]] | None:
-        """For each token that contains a part, its texts; None if there are too many to help."""
+        """The texts of each token that contains `part`; None if they exceed `MAX_LISTED`."""
         vocabulary, lists = self._vocabulary, list[list[int]]()
         left = MAX_LISTED * len(self._texts)
         at = vocabulary.find(part)

@@ -1,4 +1,4 @@
-"""What a search learns of the terms of an index: what it asks, and how long it keeps the answers."""
+"""Cached term statistics of an index: the requests for them, and their validity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What searches find must be what looking through every text finds, whatever was asked and has changed."""
+"""A search finds the same as a scan of every text, for any query and after any change."""
 
 from __future__ import annotations
 
