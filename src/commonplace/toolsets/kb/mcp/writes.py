@@ -227,5 +227,5 @@ def _warned(shown: dict[str, Json], message: str) -> dict[str, Json]:
 def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:
     """`qa_issues`, only where the checks find something."""
     record = collection.index.record(saved.written.address)
-    issues = quality.check_entry(call.services.collections, collection, record) if record else ()
+    issues = quality.check_entry(call.services.collections, collection, record, strict=True) if record else ()
     return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}
