@@ -16,9 +16,8 @@ from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, gather
-from commonplace.services.past import moment_of
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
-from commonplace.toolsets.notes.mcp.past_calls import call_at
+from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call, tokens_of
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.evidence_texts import without_repeats
@@ -29,8 +28,6 @@ MAX_SECTION_SHARE = 0.4
 """The part of a search's budget that one section may take."""
 MIN_SECTION_CHARS = 300
 """Characters of a section's text below which it is left out rather than cut."""
-SHORT_REVISION = 12
-"""Digits of a revision that are shown; 7 are enough to pass one."""
 MAX_OUTLINE_SHARE = 0.5
 """The part of a read's budget that an outline may take."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
@@ -192,11 +189,10 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         collection, address = path.collection, path.address
-    moment = moment_of(collection, arguments.at)
-    try:
-        raw = collection.past.commits.store(moment.commit.id).read(address) if collection.past else b""
-    except NotFoundError:
+    version = version_of(collection, address, arguments.at)
+    if version is None:
         return False
+    raw, which = version
     document = read_document(address, raw)
     part = _part(document, arguments.section or fragment) if arguments.section or fragment else None
     source = document.encoded
@@ -205,10 +201,7 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
     start, end = _range(arguments.lines, len(lines)) if arguments.lines else (1, len(lines))
     path_shown = shown_path(collections, collection, address)
-    answer.add_shortened(
-        f"{path_shown} AS IT WAS at {line_of(arguments.at, 40)} ({moment.commit.id[:SHORT_REVISION]}), not as it is now"
-        + (f" [{part.name}]" if part else "")
-    )
+    answer.add_shortened(f"{path_shown} {which}" + (f" [{part.name}]" if part else ""))
     answer.reserve(answer.following("read", page=path_shown, lines="999999-999999"))
     reached = _add_text("\n".join(lines[start - 1 : end]), first + start - 1, answer) - first + 1
     answer.release()
