@@ -39,7 +39,7 @@ def main() -> int:
         report = Path(scratch) / "report.xml"
         began = time.monotonic()
         done = subprocess.run(
-            [sys.executable, "-m", *command, f"--junit-xml={report}", "-o", "junit_family=xunit1"],
+            [sys.executable, "-m", *command, f"--junit-xml={report}"],
             cwd=ROOT,
             env=os.environ | {"SOAK": "1"},
             check=False,

@@ -59,9 +59,11 @@ class BrokenLink:
     """The frontmatter field, or `body`."""
 
 
-def check_entry(collections: Collections, collection: Collection, record: Record) -> list[Issue]:
-    """Issues of one entry, by the rules that do not compare it with all others."""
-    reporter = _Reporter(collection, {record.address: record.reference})
+def check_entry(
+    collections: Collections, collection: Collection, record: Record, *, strict: bool = False
+) -> list[Issue]:
+    """Issues of one entry, by the rules that do not compare it with all others; `strict` as for `entry_findings`."""
+    reporter = _Reporter(collection, {record.address: record.reference}, strict)
     issues = [*reporter.schema(), *reporter.entry(current_schema(collection), record)]
     issues += (reporter.issue(*found) for found in page_findings(collection, record))
     same = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
@@ -71,7 +73,11 @@ def check_entry(collections: Collections, collection: Collection, record: Record
 
 
 def check_collection(
-    collections: Collections, collection: Collection, progress: Progress = lambda _done, _total: None
+    collections: Collections,
+    collection: Collection,
+    progress: Progress = lambda _done, _total: None,
+    *,
+    strict: bool = False,
 ) -> list[Issue]:
     """Issues of a collection, most severe first, then by entry.
 
@@ -79,6 +85,7 @@ def check_collection(
         collections: All open collections, for links between them.
         collection: The collection.
         progress: Called with the number of checked entries.
+        strict: As for `entry_findings`.
     """
     schema = current_schema(collection)
     everything = list(every_document(collection))
@@ -86,7 +93,9 @@ def check_collection(
     for record in everything:
         paths.setdefault(record.id, []).append(record.address.path)
     reporter = _Reporter(
-        collection, {one.address: one.id if len(paths[one.id]) == 1 else one.address.path for one in everything}
+        collection,
+        {one.address: one.id if len(paths[one.id]) == 1 else one.address.path for one in everything},
+        strict,
     )
     records = [record for record in everything if record.type != ASSESSMENT_TYPE]
     issues = [*reporter.schema(), *reporter.skipped(), *reporter.duplicate_ids(paths, everything)]
@@ -156,6 +165,8 @@ class _Reporter:
     collection: Collection
     references: Mapping[Address, str]
     """The reference by which each document is addressed."""
+    strict: bool
+    """Whether every document counts as an entry."""
 
     def issue(self, address: Address, line: int, rule: str, severity: Severity, message: str, field: str = "") -> Issue:
         """An issue of a document, or of another file."""
@@ -172,7 +183,7 @@ class _Reporter:
 
     def entry(self, schema: Schema, record: Record) -> Iterator[Issue]:
         """The findings of the rules for one entry."""
-        for found in entry_findings(self.collection, schema, record):
+        for found in entry_findings(self.collection, schema, record, strict=self.strict):
             yield self.issue(record.address, found.line, found.rule, found.severity, found.message, found.field)
 
     def schema(self) -> Iterator[Issue]:
@@ -224,7 +235,7 @@ class _Reporter:
         for record in records:
             count = titles[fold(record.title)]
             if count > 1:
-                severity = graded(Severity.WARNING, entry=is_entry(schema, record))
+                severity = graded(Severity.WARNING, entry=self.strict or is_entry(schema, record))
                 message = f"{count} entries have the title {record.title[:80]!r}."
                 yield self.issue(record.address, 0, "duplicate_title", severity, message, "title")
 

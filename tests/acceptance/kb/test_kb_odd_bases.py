@@ -58,3 +58,24 @@ def test_a_link_says_how(odd: Agent) -> None:
     said = odd.refusal("kb_link", source_id="third", source_kb="Odd", target_id="first", relation="")
     assert said["error_code"] == "VALIDATION_FAILED"
     assert "relation" in said["error"]
+
+
+def test_checks_of_a_folder_without_kb_yaml_have_the_severities_of_the_contract(tmp_path: Path) -> None:
+    files = {
+        "one.md": "# Twin\n\nText.\n",
+        "two.md": "# Twin\n\nText.\n",
+        "bad.md": "---\ndate: soon\nimportance: 11\n---\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    contract = {"empty_body": "warning", "importance_range": "warning", "invalid_date": "error"}
+    with agent("mcp", "--toolset", "kb", tmp_path, "--tier", "admin", "--no-embed") as kb:
+        for answer in (kb.call("kb_qa_validate"), kb.call("kb_qa_validate", entry_id="bad")):
+            found = {one["rule"]: one["severity"] for one in answer["issues"] if one["entry_id"] == "bad"}
+            assert found == contract
+        twins = [one["severity"] for one in kb.call("kb_qa_validate")["issues"] if one["rule"] == "duplicate_title"]
+        assert twins == ["warning", "warning"]
+        assert kb.call("kb_qa_status")["issues_by_severity"]["error"] == 1
+        written = kb.call("kb_create", kb_name=tmp_path.name, entry_type="note", title="New", validate=True)
+        assert {one["rule"]: one["severity"] for one in written["qa_issues"]} == {"empty_body": "warning"}
+        assert kb.call("kb_qa_assess", kb_name=tmp_path.name, entry_id="bad")["qa_status"] == "fail"

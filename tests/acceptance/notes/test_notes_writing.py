@@ -367,3 +367,22 @@ def test_a_mere_name_makes_no_second_page_and_a_move_by_name_keeps_the_folder(tm
         assert "'a/'" in refused(client, "move", page="Router", to="a")
         assert client.text("move", page="Router", to="Switch").startswith("Moved b/Router.md -> b/Switch.md")
         assert client.text("move", page="Switch", to="/Switch").startswith("Moved b/Switch.md -> Switch.md")
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_a_page_that_no_commit_has_is_read_in_the_trash_and_written_again(in_git: bool, tmp_path: Path) -> None:
+    text = "# New\n\n## Part\n\nOnly here.\n"
+    folder = new_repo(tmp_path / "base", {"a.md": "# A\n"}).path if in_git else tmp_path
+    (folder / "new.md").write_text(text)
+    with agent("mcp", folder, "--tier", "write", "--no-embed") as client:
+        client.text("read", page="new.md")
+        revision = client.text("delete", page="new.md").rpartition("--at ")[2].strip()
+        assert f"--at {revision}" in client.text("changes", deleted=True)
+        assert "AS IN THE TRASH" in client.text("read", page="new.md#Part", at=revision)
+        found = client.text("read", page="new.md", at=revision)
+        assert text.strip() in found
+        assert "not as it is now" in found
+        with pytest.raises(RefusedError):
+            client.text("read", page="a.md" if in_git else "new.md", at="1234567")
+        client.text("write", page="new.md", text=text)
+    assert (folder / "new.md").read_text() == text

@@ -40,7 +40,7 @@ def is_entry(schema: Schema, record: Record) -> bool:
     """Whether a document is an entry of a typed base: its base has a `kb.yaml`, or it states a `type` or an `id`.
 
     A `category` makes no entry: wikis and sites group pages by it. The name of any other page is its title, and rules
-    for entries count one step less in it.
+    for entries count one step less in it, except for `kb`.
     """
     return schema.values is not None or bool(record.frontmatter.get("type")) or "id" in record.frontmatter
 
@@ -50,16 +50,26 @@ def graded(severity: Severity, *, entry: bool) -> Severity:
     return severity if entry else _MILDER[severity]
 
 
-def entry_findings(collection: Collection, schema: Schema, record: Record) -> Iterator[EntryFinding]:
+def entry_findings(
+    collection: Collection, schema: Schema, record: Record, *, strict: bool = False
+) -> Iterator[EntryFinding]:
     """The findings of the rules in one entry.
+
+    Args:
+        collection: The entry's.
+        schema: The collection's.
+        record: The entry.
+        strict: Whether every document counts as an entry; by default `is_entry` says so. The title of a page that is
+            none may be its file's name in either case.
 
     Raises:
         NotFoundError: the entry was deleted meanwhile.
     """
-    entry = is_entry(schema, record)
+    titled_by_file = not is_entry(schema, record)
+    entry = strict or not titled_by_file
     for finding in record.findings:
         yield EntryFinding(finding.rule, finding.severity, finding.message, finding.field, finding.line)
-    if entry and not record.frontmatter.get("title") and _has_no_heading(collection, record):
+    if not titled_by_file and not record.frontmatter.get("title") and _has_no_heading(collection, record):
         message = "The entry has no title: neither in its frontmatter nor as a heading of level 1."
         yield EntryFinding("missing_title", Severity.ERROR, message, "title")
     if record.words == 0:

@@ -137,7 +137,7 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
     collections = call.services.collections
     if arguments.entry_id:
         found = find_document(collections, arguments.entry_id, arguments.kb_name)
-        issues = quality.check_entry(collections, found.collection, found.record)
+        issues = quality.check_entry(collections, found.collection, found.record, strict=True)
     else:
         issues = _all_issues(call, collections.select(arguments.kb_name))
     kept = quality.at_least(issues, Severity(arguments.severity))
@@ -234,5 +234,7 @@ def _show_counts(counted: Counter[str]) -> list[Json]:
 def _all_issues(call: Call, chosen: Sequence[Collection]) -> list[Issue]:
     collections = call.services.collections
     return [
-        issue for collection in chosen for issue in quality.check_collection(collections, collection, call.progress)
+        issue
+        for collection in chosen
+        for issue in quality.check_collection(collections, collection, call.progress, strict=True)
     ]

@@ -230,5 +230,5 @@ def _warned(shown: dict[str, Json], message: str) -> dict[str, Json]:
 def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:
     """`qa_issues` of the written entry; {} if there are none."""
     record = collection.index.record(saved.written.address)
-    issues = quality.check_entry(call.services.collections, collection, record) if record else ()
+    issues = quality.check_entry(call.services.collections, collection, record, strict=True) if record else ()
     return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}

@@ -130,7 +130,7 @@ def history(collection: Collection) -> list[KeptAssessment]:
 def _assessment(
     collections: Collections, collection: Collection, target: Record, reference: str, when: datetime
 ) -> Assessment:
-    issues = tuple(quality.check_entry(collections, collection, target))
+    issues = tuple(quality.check_entry(collections, collection, target, strict=True))
     severities = {issue.severity for issue in issues}
     status = "fail" if Severity.ERROR in severities else "warn" if Severity.WARNING in severities else "pass"
     return Assessment(_id_of(reference, when), target, reference, status, issues, _text_of(when))

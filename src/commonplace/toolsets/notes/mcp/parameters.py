@@ -21,7 +21,8 @@ MAX_PAGES = 50
 Page = Annotated[str, Field(min_length=1, max_length=2000)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]
 Text = Annotated[str, Field(max_length=20_000_000)]
-At = Annotated[str, Field(max_length=200, description="As it was: date, 'yesterday', commit, tag, 'before <commit>'")]
+_AT = "As it was: date, 'yesterday', commit, tag, 'before <commit>'; in read also a revision in the trash"
+At = Annotated[str, Field(max_length=200, description=_AT)]
 ShortAt = Annotated[str, Field(max_length=200, description="As in read")]
 
 

@@ -1,4 +1,4 @@
-"""Calls on a past state of the base."""
+"""Calls on a past state of the base, and versions of one page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.revisions import is_revision
 from commonplace.faces.mcp.toolset import Call
-from commonplace.services.past import as_of
-from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer
+from commonplace.faces.retained import day
+from commonplace.services.collections import Collection
+from commonplace.services.history import trashed
+from commonplace.services.past import as_of, moment_of
+from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
+
+SHORT_REVISION = 12
+"""Digits of a revision that are shown; 7 are enough to pass one."""
 
 
 @contextmanager
@@ -28,3 +37,28 @@ def call_at(call: Call, at: str, answer: BoundedAnswer) -> Generator[Call]:
     with as_of(call.services.collections, at) as base:
         answer.add_shortened(base.note)
         yield replace(call, services=replace(call.services, collections=base.collections), session=None)
+
+
+def version_of(collection: Collection, address: Address, at: str) -> tuple[bytes, str] | None:
+    """The bytes of a file at a moment, or those that the trash has, and which of them; None if it was not there then.
+
+    Args:
+        collection: The collection.
+        address: The file.
+        at: The moment, as `services.past` takes it, or a revision that the trash has.
+
+    Raises:
+        InvalidInputError, NotFoundError, GitError: as `services.past.moment_of`.
+        NotFoundError, StorageError: kind "trash": the item has expired meanwhile, or is unreadable.
+    """
+    trash = collection.store.trash
+    item = trashed(collection, address.path, at) if trash and is_revision(at) else None
+    if trash and item is not None and item.address == address:
+        which = f"{item.revision[:SHORT_REVISION]}, until {day(item.until)}"
+        return trash.content(item), f"AS IN THE TRASH ({which}), not as it is now"
+    moment = moment_of(collection, at)
+    try:
+        raw = collection.past.commits.store(moment.commit.id).read(address) if collection.past else b""
+    except NotFoundError:
+        return None
+    return raw, f"AS IT WAS at {line_of(at, 40)} ({moment.commit.id[:SHORT_REVISION]}), not as it is now"

@@ -16,9 +16,8 @@ from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, gather
-from commonplace.services.past import moment_of
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
-from commonplace.toolsets.notes.mcp.past_calls import call_at
+from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
     BoundedAnswer,
     NoRoomError,
@@ -39,8 +38,6 @@ MAX_SECTION_SHARE = 0.4
 """Maximum share of a search's budget for one section, 0 to 1."""
 MIN_SECTION_CHARS = 300
 """Minimum number of characters of a truncated section; a section with less room is omitted."""
-SHORT_REVISION = 12
-"""Digits of a revision that are shown; 7 are enough to pass one."""
 MIN_OUTLINE_ROOM = 400
 """Characters of room below which a read shows no outline, only the beginning of the text."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
@@ -212,11 +209,10 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         collection, address = path.collection, path.address
-    moment = moment_of(collection, arguments.at)
-    try:
-        raw = collection.past.commits.store(moment.commit.id).read(address) if collection.past else b""
-    except NotFoundError:
+    version = version_of(collection, address, arguments.at)
+    if version is None:
         return False
+    raw, which = version
     document = read_document(address, raw)
     part = _part(document, arguments.section or fragment) if arguments.section or fragment else None
     source = document.encoded
@@ -225,10 +221,7 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
     start, end = _range(arguments.lines, len(lines)) if arguments.lines else (1, len(lines))
     path_shown = shown_path(collections, collection, address)
-    head = (
-        f"{path_shown} AS IT WAS at {line_of(arguments.at, 40)} ({moment.commit.id[:SHORT_REVISION]}), not as it is now"
-        + (f" [{part.name}]" if part else "")
-    )
+    head = f"{path_shown} {which}" + (f" [{part.name}]" if part else "")
     _add_range(head, "\n".join(lines[start - 1 : end]), path_shown, (first + start - 1, first + end - 1), answer)
     return True
 
