@@ -1,5 +1,6 @@
 """Checks that names and prose use the glossary's words: old words are forbidden, and modules have nouns as names.
 
+A docstring names its subject first: an opening such as "What" or "Of" makes a fragment.
 Names are searched as identifiers: classes, functions, variables, parameters, attributes and modules. Words of plain
 English (`kept`, `late`) are allowed; the old class or module of that name is not.
 """
@@ -99,6 +100,16 @@ PHRASES = {
 }
 """Replacements by pattern of forbidden prose; for comments, docstrings and documentation."""
 
+OPENINGS = frozenset(
+    {
+        "As", "At", "By", "For", "From", "How", "If", "In", "It", "Its", "Of", "On", "So", "Such", "Than", "That",
+        "Them", "These", "They", "Those", "To", "Unless", "What", "When", "Where", "Which", "Who", "Whose", "With", "Without",
+    }
+)  # fmt: skip
+"""First words that docstrings may not have."""
+DOCUMENTED = ("src", "tools", "benchmarks")
+"""Folders whose docstrings are checked."""
+
 PROSE = ("*.md", "docs/**/*.md", "examples/README.md")
 EXCEPT = frozenset(
     {
@@ -127,7 +138,10 @@ def _code(root: Path) -> Iterator[str]:
             continue
         yield from _module_name(where)
         text = path.read_text(encoding="utf-8")
-        for line, name in sorted(set(_names(ast.parse(text)))):
+        tree = ast.parse(text)
+        if where.startswith(DOCUMENTED):
+            yield from _openings(where, tree)
+        for line, name in sorted(set(_names(tree))):
             if instead := IDENTIFIERS.get(name) or IDENTIFIERS.get(name.lstrip("_")):
                 yield f"{where}:{line}: {name} is an old word: {instead}"
         yield from _phrases(where, text)
@@ -160,6 +174,15 @@ def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, part) for part in module.split("."))
             case _:
                 pass
+
+
+def _openings(where: str, tree: ast.Module) -> Iterator[str]:
+    """One breach for each docstring, also of a constant or a field, that does not name its subject first."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            word = re.match(r"\s*(\w*)", node.value.value)
+            if word and word[1] in OPENINGS:
+                yield f"{where}:{node.lineno}: a docstring names its subject first, not {word[1]!r}"
 
 
 def _phrases(where: str, text: str) -> Iterator[str]:

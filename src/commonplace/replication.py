@@ -150,7 +150,7 @@ class Follower:
         closing.callback(self._stop, thread)
 
     def status(self, begun_at: str = "") -> ReplicaStatus:
-        """How far the replica is. A forced push moves the branch before the index contains its commit."""
+        """The current state. A forced push moves the branch before the index contains its commit."""
         with self._changed:
             age = None if self._read_at is None else time.monotonic() - self._read_at
             ready, problem = self._commit is not None, self._problem

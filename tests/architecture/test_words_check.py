@@ -56,6 +56,28 @@ def test_an_old_name_is_reported_with_its_new_one(tmp_path: Path, text: str) -> 
     assert "is an old word: " in said
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"""Of the wiki."""\n',
+        'LIMIT = 1\n"""How many pages are shown."""\n',
+        'class A:\n    """What is shown."""\n',
+        'class A:\n    size: int\n    """In bytes."""\n',
+        'async def f() -> None:\n    """\n    Where it lies.\n    """\n',
+    ],
+)
+def test_a_docstring_that_only_completes_its_declaration_is_reported(tmp_path: Path, text: str) -> None:
+    code, said = check(tmp_path, text)
+    assert code == 1
+    assert "a docstring names its subject first, not " in said
+
+
+@pytest.mark.parametrize("where", [FILE, "tests/unit/test_one.py"])
+def test_docstrings_that_name_their_subject_and_those_of_tests_pass(tmp_path: Path, where: str) -> None:
+    text = '"""Ofelia, Whatever, a noun."""\nSIZE = 1\n"""Bytes."""\nf("What is this?")\n'
+    assert check(tmp_path, text, where) == (0, "")
+
+
 @pytest.mark.parametrize("where", ["src/commonplace/services/searching.py", "src/commonplace/completing/words.py"])
 def test_a_module_that_is_named_by_a_gerund_is_reported(tmp_path: Path, where: str) -> None:
     code, said = check(tmp_path, "", where)

@@ -37,7 +37,7 @@ _HARMLESS = (
     "core.hooksPath=/dev/null", "core.alternateRefsCommand=true", "core.fsmonitor=false", "gc.auto=0",
     "receive.autogc=false", "receive.denyCurrentBranch=refuse", "maintenance.auto=false", "safe.bareRepository=all",
 )  # fmt: skip
-"""With these settings, git runs no program of the repository in which it runs."""
+"""Settings with which git runs no program of the repository in which it runs."""
 _UNPACK_LIMIT = "receive.unpackLimit=20"
 """Number of objects from which a remote on this machine stores a push as one pack.
 

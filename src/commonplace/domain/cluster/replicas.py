@@ -57,7 +57,7 @@ class Replica(Protocol):
     """A collection that follows the branch of a remote."""
 
     def status(self, begun_at: str = "") -> ReplicaStatus:
-        """How far the replica is, without asking the remote.
+        """The current state, without a request to the remote.
 
         Args:
             begun_at: The commit that an earlier status had, for the commit of an answer that was begun then: the same

@@ -42,7 +42,7 @@ INDEX_WAITS = (
     "Git's index does not have this write yet: another git holds .git/index.lock, or left it. Run `commonplace doctor`"
     " before your next git commit, which would revert the write."
 )
-"""What the answer of a write says while index entries are pending."""
+"""Notice in the answer of a write while index entries are pending."""
 
 Plan = Callable[[str], BranchUpdate | None]
 """Creates the commit of a transaction with the given token; None for no commit."""

@@ -61,7 +61,7 @@ def cache_error(name: str, reason: str) -> StorageError:
 
 
 def disk_problem(output: str) -> str:
-    """What a program's output says of this machine's disk; "" if nothing. What the remote says does not count."""
+    """The line of a program's output about this machine's disk; "" if there is none. Lines from the remote are ignored."""
     own = [line for line in output.splitlines() if not line.startswith("remote:")]
     return next((problem for problem in _DISK_PROBLEMS if any(problem in line for line in own)), "")
 

@@ -37,7 +37,7 @@ class SharedBodies:
     """Whether a body was cut."""
 
     def characters_of(self, body: str) -> int:
-        """How many characters of the next body the answer may hold."""
+        """Maximum number of characters of the next body; reduces the rest for the bodies after it."""
         raw = body.encode("utf-8", "replace")
         kept = len(raw[: self.left].decode("utf-8", "ignore"))
         self.left -= min(len(raw), self.left)
@@ -45,7 +45,7 @@ class SharedBodies:
         return kept
 
     def notice(self) -> dict[str, Json]:
-        """What an answer with cut bodies says beside them."""
+        """The notice of an answer in which bodies are cut; empty if none is."""
         if not self.is_cut:
             return {}
         said = f"The bodies of one answer share {MAX_BODIES:,} bytes, and some are cut (body_truncated)."

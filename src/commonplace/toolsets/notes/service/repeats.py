@@ -52,7 +52,7 @@ class WriteCall:
 
     @property
     def mark(self) -> str:
-        """What names the call at every server of a remote: 32 hex digits; "" without a request id."""
+        """Key of the call at every server of a remote: 32 hex digits; "" without a request id."""
         if not self.request_id:
             return ""
         return _digest([self.client, "id", self.request_id, self.content])[:MARK_DIGITS]

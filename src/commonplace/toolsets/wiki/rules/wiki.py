@@ -1,8 +1,7 @@
 """The operations of a wiki and their results: values, and four ports with a local and a remote adapter each.
 
 A `Wiki` behaves the same whether its notes are in a local folder (`service.local`) or on a server with the REST API
-(`remote.wiki`). Every operation raises errors of `domain.errors`; `kind` names their subject: "page", "revision",
-"attachment", "semantic", ...
+(`remote.wiki`). Every operation raises errors of `domain.errors`; `kind` names their subject, such as "page".
 """
 
 from __future__ import annotations
