@@ -103,7 +103,8 @@ PHRASES = {
 OPENINGS = frozenset(
     {
         "As", "At", "By", "For", "From", "How", "If", "In", "It", "Its", "Of", "On", "So", "Such", "Than", "That",
-        "Them", "These", "They", "Those", "To", "Unless", "What", "When", "Where", "Which", "Who", "Whose", "With", "Without",
+        "Them", "These", "They", "Those", "To", "Unless", "What", "When", "Where", "Which", "Who", "Whose", "With",
+        "Without",
     }
 )  # fmt: skip
 """First words that docstrings may not have."""
@@ -180,7 +181,7 @@ def _openings(where: str, tree: ast.Module) -> Iterator[str]:
     """One breach for each docstring, also of a constant or a field, that does not name its subject first."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            word = re.match(r"\s*(\w*)", node.value.value)
+            word = re.match(r"\s*([\w-]*)", node.value.value)
             if word and word[1] in OPENINGS:
                 yield f"{where}:{node.lineno}: a docstring names its subject first, not {word[1]!r}"
 

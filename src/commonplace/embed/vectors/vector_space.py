@@ -1,4 +1,4 @@
-"""In-memory vectors of a collection, synchronized with their file, and queries on them."""
+"""Vectors of a collection in memory, synchronized with their file, and queries on them."""
 
 from __future__ import annotations
 

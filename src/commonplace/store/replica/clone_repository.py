@@ -61,7 +61,7 @@ def cache_error(name: str, reason: str) -> StorageError:
 
 
 def disk_problem(output: str) -> str:
-    """The line of a program's output about this machine's disk; "" if there is none. Lines from the remote are ignored."""
+    """The problem of this machine's disk in a program's output; "" if none. Lines from the remote are ignored."""
     own = [line for line in output.splitlines() if not line.startswith("remote:")]
     return next((problem for problem in _DISK_PROBLEMS if any(problem in line for line in own)), "")
 

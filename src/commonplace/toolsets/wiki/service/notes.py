@@ -148,7 +148,7 @@ class LocalNotes:
         conditions: Conditions = UNCONDITIONAL,
         occurrence: int = 0,
     ) -> SavedNote:
-        """Replace one occurrence of the first text; `occurrence` counts from 1, and 0 requires that it is the only one."""
+        """Replace one occurrence of the first text, counted from 1; 0 requires that there is only one."""
         address = note_lookup.require_note(self._collection, path)
         old, new = change
         note_lookup.require_revision(revision)
