@@ -22,6 +22,9 @@ from commonplace.faces.cli.session import HttpOptions, Session
 from commonplace.settings import Flags, Settings, about
 from commonplace.settings.folders import names_layers, require_folders
 
+MAX_SHOWN_URL = 60
+"""Maximum length in characters of a wrong URL in an error."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
@@ -101,6 +104,7 @@ def command(
     require_layers_alone(settings, paths=paths, flags=session.flags, toolset=listening.toolset)
     require_consistent_replicas(settings)
     _require_complete_node(settings)
+    _require_public_url(settings)
     is_named = names_layers(settings) or settings.replica_of
     if not is_named and session.dependencies.store_folder(settings.kb, settings) is None:
         require_folders(settings.kb)
@@ -113,13 +117,29 @@ def command(
 
 
 def _require_complete_node(settings: Settings) -> None:
-    """Check that other servers can forward writes to this one if `node_url` is set."""
-    if settings.node_url and not (settings.replica_writes and settings.cluster_secret):
+    """Reject settings with which other servers could not forward writes to this one."""
+    for name, is_set in (("A node_url", bool(settings.node_url)), ("A peer", bool(settings.peer))):
+        if not is_set or (settings.replica_writes and settings.cluster_secret):
+            continue
         raise ConfigError(
-            "A node_url is set, and not what it is for.",
+            f"{name} is set, and not what it is for.",
             kind="replica",
             hint="Servers that share the writes of a repository need --replica-writes and a cluster_secret, too.",
         )
+
+
+def _require_public_url(settings: Settings) -> None:
+    """Reject a public URL by whose host no request could reach the server."""
+    if settings.public_url is None:
+        return
+    scheme, _, rest = settings.public_url.partition("://")
+    if scheme.lower() in {"http", "https"} and rest.partition("/")[0]:
+        return
+    raise ConfigError(
+        f"Invalid --public-url: expected http:// or https:// and a host, got {settings.public_url[:MAX_SHOWN_URL]!r}.",
+        kind="setting",
+        hint="Give the URL that clients use, such as https://notes.example.org.",
+    )
 
 
 def _sources(settings: Settings) -> str:
