@@ -133,6 +133,18 @@ def test_what_the_doctor_says_brings_the_index_up_to_date(tmp_path: Path) -> Non
     reverts_nothing(repo, "n.md")
 
 
+def test_the_doctor_says_what_to_do_after_a_git_at_work_if_the_index_waits_for_it(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"n.md": "# old\n"})
+    lock = repo.path / ".git/index.lock"
+    lock.touch()
+    shell = Shell(repo.path)
+    shell.ok("write", "n", "--force", stdin="# acknowledged\n")
+    (found,) = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "lock" and one["severity"]]
+    assert "Git is at work: index.lock" in found["message"]
+    assert "Git's index lacks what commonplace has committed of 1 file" in found["message"]
+    assert found["command"] == f"commonplace status -C {repo.path}"
+
+
 def test_the_store_of_projects_is_mended_by_a_read(tmp_path: Path) -> None:
     home = tmp_path / "home"
     chapter = {"project_id": "x", "filename": "d.md", "chapter_title": "A"}

@@ -143,7 +143,13 @@ def _stale(folder: Path, gitdir: Path, common: Path) -> Iterator[Diagnostic]:
             continue
         shown = lock.relative_to(gitdir if lock.is_relative_to(gitdir) else common).as_posix()
         if 0 <= age < STALE_SECONDS:
-            yield Diagnostic("lock", Severity.INFO, name, f"Git is at work: {shown} is {age:.0f} seconds old.")
+            message = f"Git is at work: {shown} is {age:.0f} seconds old."
+            if waiting := _waiting(gitdir) if lock == gitdir / "index.lock" else "":
+                hint = "When that git has ended, before you commit with git:"
+                command = f"commonplace status -C {shlex.quote(str(folder))}"
+                yield Diagnostic("lock", Severity.WARNING, name, message + waiting, hint, command)
+            else:
+                yield Diagnostic("lock", Severity.INFO, name, message)
         else:
             message = f"A killed git left {shown}, and Git refuses to work while it is there."
             hint, command = "If no git is running in this repository:", f"rm {shlex.quote(str(lock))}"
