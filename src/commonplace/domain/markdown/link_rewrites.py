@@ -99,7 +99,8 @@ def _from_folder(link: Link, written: str, move: LinkMove, path: str, relative: 
         return link.target, relative, path
     shortest = relative_path(_stretched(written, move.old, move.old), move.source.folder)
     leads_still = move.new.path in place_files(joined(move.moved_to.folder, written))
-    if leads_still and (markdown or fixed) and written.removeprefix("./") != shortest:
+    stays = move.old == move.new and move.moved_to == move.source
+    if leads_still and (markdown or fixed) and (stays or written.removeprefix("./") != shortest):
         return (link.target,)
     # A bare path in a wikilink is looked up from the root first: a link that stated its base still states it.
     dotted = written.startswith("./") or (fixed and not markdown)
