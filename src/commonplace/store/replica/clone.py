@@ -190,6 +190,8 @@ class ReplicaClone:
             UnavailableError: the remote cannot be reached. It did not receive the commit.
             GitError: the remote rejected it; or kind "unknown": the remote did not answer, and may have accepted it.
         """
+        if not commit or (expected and not self.holds(commit, expected)):
+            raise ValueError("a push must not drop commits: its commit must be on top of the expected one")
         try:
             outcome = self._sent(commit, expected)
         except GitError as error:

@@ -21,8 +21,10 @@ class DraftChanges(NamedTuple):
 
     contents: dict[str, bytes | None]
     """The new bytes by path; None for a removed file."""
+    unchanged: dict[str, bytes]
+    """The bytes of each path that was written as it is in the draft's commit."""
     before: dict[str, str]
-    """Id of the blob that the draft's commit has at each path; "" for none."""
+    """Id of the blob that the draft's commit has at each path of both; "" for none."""
 
 
 class TreeDraft:
@@ -91,24 +93,26 @@ class TreeDraft:
         return self._receipt
 
     def changes(self) -> DraftChanges:
-        """The changes, without those that change nothing.
+        """The changes; files that were written as they are stand apart.
 
         Raises:
             InvalidInputError, ReadOnlyError: a file cannot be written, as for `put`.
         """
         contents: dict[str, bytes | None] = {}
+        unchanged: dict[str, bytes] = {}
         before: dict[str, str] = {}
         for address, content in self._changes.items():
             old = self._entry(address)
             if content is None and old is None:
                 continue
+            before[address.path] = old.id if old else ""
             if content is not None:
                 if old is not None and old.id == revision_of(content):
+                    unchanged[address.path] = content
                     continue
                 self._require_served(address, content, old)
             contents[address.path] = content
-            before[address.path] = old.id if old else ""
-        return DraftChanges(contents, before)
+        return DraftChanges(contents, unchanged, before)
 
     def acknowledge(self, commit: str, parent: str) -> list[RetainedCopy]:
         """Set the receipt of a transaction that the remote has accepted.

@@ -18,9 +18,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, TypeAlias
 
 from pygit2.enums import SortMode
 
@@ -33,6 +31,7 @@ from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees.tree_cache import TreeCache
 from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
 from commonplace.store.replica.clone_repository import cache_error
+from commonplace.store.replica.pending_write import Forward, PendingWrite, WriteOutcome
 
 MAX_PUSHES = 40
 """Maximum number of pushes for one batch, if other writers keep moving the remote's branch."""
@@ -44,54 +43,6 @@ WAIT_SECONDS = 30.0
 """Timeout in seconds for another write's draft."""
 _CACHED_ENTRIES = 30_000
 _random = random.SystemRandom()
-
-
-@dataclass(slots=True)
-class PendingWrite:
-    """A commit that waits for the remote."""
-
-    contents: Mapping[str, bytes | None]
-    """The new bytes of each path; None for a removed file."""
-
-    changed: Mapping[str, TreeEntry | None]
-    """The new entry of each path; None for a removed file."""
-    before: Mapping[str, str]
-    """Id of the blob that the writer saw at each path; "" for none."""
-    words: CommitMessage
-    drafted: str = ""
-    """Id of the commit in this clone; it changes if the commit is made again."""
-    commit: str = ""
-    """Id of the commit that the remote has or will have."""
-    parent: str = ""
-    is_forwarded: bool = False
-    """Whether another server forwarded the write."""
-    is_uncertain: bool = False
-    """Whether the write was forwarded to another server that did not answer, and may still push it."""
-    is_settled: bool = False
-    error: KnowledgeError | None = None
-    """The reason why the remote does not have the write; None if there is no error."""
-
-
-class WriteOutcome(Protocol):
-    """Result of a write that was forwarded to another server."""
-
-    @property
-    def commit(self) -> str:
-        """The commit; "" if the remote does not have it."""
-        ...
-
-    @property
-    def parent(self) -> str:
-        """The commit's parent."""
-        ...
-
-    @property
-    def error(self) -> KnowledgeError | None:
-        """The reason why the remote does not have the write; None if it has."""
-        ...
-
-
-Forward: TypeAlias = Callable[[str, Sequence[PendingWrite]], "Sequence[WriteOutcome] | None"]
 
 
 class PushQueue:
@@ -128,6 +79,8 @@ class PushQueue:
         self._fetch_error: KnowledgeError | None = None
         """Error of the last fetch of `catch_up`; None if it succeeded."""
         self._pending: list[PendingWrite] = []
+        self._base = ""
+        """The commit of the draft under way: what it reads is compared with later commits, so it is the parent, too."""
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
 
     @property
@@ -139,6 +92,8 @@ class PushQueue:
     def drafting(self) -> Generator[str]:
         """A context for one draft at a time; yields the commit to draft on, "" for none.
 
+        The commit stays the same within the context, even if a fetch moves the clone's branch.
+
         Raises:
             UnavailableError: another draft took too long.
         """
@@ -149,7 +104,8 @@ class PushQueue:
                 hint="Try again.",
             )
         try:
-            yield self._top()
+            self._base = self._top()
+            yield self._base
         finally:
             self._drafts.release()
 
@@ -172,15 +128,14 @@ class PushQueue:
         Raises:
             OSError: the clone cannot be written.
         """
-        parent = self._top()
-        base = self._repository.tree_of(parent)
+        base = self._repository.tree_of(self._base)
         objects = self._objects()
         changed = {
             path: None if content is None else TreeEntry(self._mode(base, path), objects.add("blob", content))
             for path, content in contents.items()
         }
         write = PendingWrite(contents, changed, before, words, is_forwarded=is_forwarded)
-        self._make(write, objects, parent)
+        self._make(write, objects, self._base)
         with self._state:
             self._pending.append(write)
         return write
@@ -208,12 +163,43 @@ class PushQueue:
             if self._fetched_at < asked:
                 self._fetched_at, self._fetch_error = time.monotonic(), None
                 try:
-                    self._replay(self.clone.fetch())
+                    self.clone.fetch()
+                    self._replay()
                 except KnowledgeError as error:
                     self._fetch_error = error
                 self._pushed()
             if self._fetch_error is not None:
                 raise copy(self._fetch_error)
+
+    def confirm(self, files: Mapping[str, str]) -> str:
+        """Wait until the remote has files as a draft saw them that changes nothing. Do not call it in `drafting`.
+
+        The draft may have seen pending writes, which the remote may reject, or an older state than the remote's.
+
+        Args:
+            files: Id of the blob at each path; "" for none.
+
+        Returns:
+            The commit that has the files; "" for a remote without commits.
+
+        Raises:
+            ConflictError: the remote has another state of a file.
+            UnavailableError: the remote cannot be read now.
+            StorageError: the clone cannot be written.
+        """
+        with self._state:
+            last = self._pending[-1] if self._pending else None
+        if last is not None:
+            with suppress(KnowledgeError):  # its own writer is told; what counts here are the files
+                self.settle(last)
+        self.catch_up()
+        tip = self.clone.tip()
+        tree = self._repository.tree_of(tip)
+        for path, blob in files.items():
+            entry = self._trees.entry(tree, path)
+            if (now := entry.id if entry else "") != blob:
+                raise changed_meanwhile(path, now)
+        return tip
 
     def settle(self, write: PendingWrite) -> None:
         """Wait until the remote has accepted a write; push it if no other writer does. Do not call it in `drafting`.
@@ -262,19 +248,23 @@ class PushQueue:
         """Push once. Returns whether the whole batch is settled; if not, the other writes were committed again."""
         if self._is_handed_over(batch):
             return True
-        if any(one.is_settled for one in self._pending):  # the remote is ahead of this clone
-            self._replay(self.clone.fetch())
+        with self._state:  # a fetch of another thread may make the writes again, or settle some, while they are pushed
+            is_behind = any(one.is_settled or one.is_deferred for one in self._pending)
+            sent = [(write, write.commit, write.parent) for write in self._pending]
+        if is_behind:  # the remote is ahead of this clone
+            self.clone.fetch()
+            self._replay()
             return False
-        with self._state:  # a fetch of another thread may make the writes again while they are pushed
-            sent = [(write, write.commit, write.parent) for write in batch]
+        if not sent:
+            return True
         if self.clone.push(sent[-1][1], sent[0][2]):
             with self._state:
                 for write, write.commit, write.parent in sent:
                     write.error, write.is_settled = None, True
-                self._pending = [one for one in self._pending if all(one is not write for write in batch)]
+                self._pending = [one for one in self._pending if all(one is not write for write, _, _ in sent)]
             self._pushed()
             return True
-        self._replay(self.clone.tip())
+        self._replay()
         return False
 
     def _is_handed_over(self, batch: tuple[PendingWrite, ...]) -> bool:
@@ -284,25 +274,31 @@ class PushQueue:
         """
         if self.clone.lease is None or any(write.is_forwarded or write.is_uncertain for write in batch):
             return False
-        results = None
-        try:
-            for url in self.clone.lease.writers():
-                results = self._forward(url, batch)
-                if results is not None:
-                    break
-        except ConnectionError:  # it may still push them; a push of this server repeats none of them
-            for write in batch:
-                write.is_uncertain = True
-            return False
-        if results is None:
-            return False
+        for write in batch:
+            write.is_sent = True
+        results = self._forwarded(self.clone.lease.writers(), batch)
         with self._state:
-            for write, result in zip(batch, results, strict=True):
+            for write in batch:
+                write.is_sent = False
+            for write, result in zip(batch, results or (), strict=bool(results)):
                 write.commit, write.parent, write.error = result.commit, result.parent, result.error
                 write.is_settled = True
+        if results is None:
+            return False
         if any(write.error for write in batch):  # drafts on top of a failed write must lose its changes
             self._catch_up("")
         return True
+
+    def _forwarded(self, urls: Sequence[str], batch: Sequence[PendingWrite]) -> Sequence[WriteOutcome] | None:
+        """The results of the first server of `urls` that receives a batch; None if none does."""
+        try:
+            for url in urls:
+                if (results := self._forward(url, batch)) is not None:
+                    return results
+        except ConnectionError:  # it may still push them; a push of this server repeats none of them
+            for write in batch:
+                write.is_uncertain = True
+        return None
 
     def _catch_up(self, commit: str) -> None:
         """Fetch the commits that another server made of writes of this one.
@@ -313,15 +309,20 @@ class PushQueue:
         """
         # An error is ignored: the remote has the writes, and the thread that follows the remote fetches again.
         with suppress(KnowledgeError):
-            tip = self.clone.advance(commit) if commit else ""
-            self._replay(tip or self.clone.fetch(until=commit))
+            if not commit or not self.clone.advance(commit):
+                self.clone.fetch(until=commit)
+            self._replay()
         self._pushed()
 
-    def _replay(self, tip: str) -> None:
-        """Make the pending writes again on top of a commit. One whose files differ there is settled with an error."""
+    def _replay(self) -> None:
+        """Make the pending writes again on top of the clone's branch.
+
+        A write whose files differ there is settled with an error, but not while another server has it.
+        """
         with self._drafts, self._state:
             waiting: list[PendingWrite] = []
-            fetched = tip
+            # Read within the locks: since the caller's fetch, a push may have settled writes that others are based on.
+            fetched = tip = self.clone.tip()
             for write in self._pending:
                 if write.error or self._is_fetched(write, fetched):
                     continue
@@ -335,7 +336,8 @@ class PushQueue:
                     self._settle_as(write, commit)
                     continue
                 moved = [path for path, entry in now.items() if (entry.id if entry else "") != write.before[path]]
-                if moved:
+                write.is_deferred = bool(moved) and write.is_sent and not write.is_settled
+                if moved and not write.is_deferred:
                     self._settle_as(write, "", self._overtaken(write, moved[0], now[moved[0]]))
                     continue
                 self._make(write, self._objects(), tip)

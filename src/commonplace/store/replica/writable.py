@@ -12,6 +12,7 @@ from commonplace.domain.cluster.replicas import WriterStatus
 from commonplace.domain.cluster.written_commits import record_written
 from commonplace.domain.errors import ConflictError, KnowledgeError, UnavailableError
 from commonplace.domain.ports import Transaction
+from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.bare import BareStore
 from commonplace.store.git.commits import commit_message
@@ -77,8 +78,10 @@ class WritableReplicaStore(BareStore):
             write = None
             if changes.contents:
                 words = commit_message(self._repository, message, author)
-                write = self._queue.add(changes.contents, changes.before, words)
+                write = self._queue.add(changes.contents | changes.unchanged, changes.before, words)
         if write is None:
+            if changes.unchanged:
+                self._queue.confirm(changes.before)
             draft.acknowledge("", "")
             return
         self._queue.settle(write)
@@ -136,12 +139,15 @@ class WritableReplicaStore(BareStore):
                     elif draft.exists(address):
                         draft.remove(address)
                 changes = draft.changes()
-                for path, before in changes.before.items():
-                    if before != write.before[path]:
-                        return WriteResult(error=changed_meanwhile(path, before))
-                if not changes.contents:
-                    return WriteResult(commit, commit)
-                return self._queue.add(changes.contents, changes.before, write.words, is_forwarded=True)
+                for path in changes.contents:
+                    if changes.before[path] != write.before[path]:
+                        return WriteResult(error=changed_meanwhile(path, changes.before[path]))
+                if changes.contents:
+                    before = {path: changes.before.get(path, "") for path in write.contents}
+                    return self._queue.add(write.contents, before, write.words, is_forwarded=True)
+            written = {path: "" if one is None else revision_of(one) for path, one in write.contents.items()}
+            commit = self._queue.confirm(written)
+            return WriteResult(commit, commit)
         except KnowledgeError as error:
             return WriteResult(error=error)
 

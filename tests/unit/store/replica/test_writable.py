@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def subjects(work: GitRepo) -> list[str]:
 
 def handed(path: str, content: bytes | None, before: str = "") -> ForwardedWrite:
     return ForwardedWrite({path: content}, {path: before}, CommitMessage("Handed over", WHO, WHO))
+
+
+def put(store: WritableReplicaStore, files: Mapping[str, bytes], meanwhile: Callable[[], None] = lambda: None) -> None:
+    with store.transaction("Write") as draft:
+        for path, content in files.items():
+            draft.put(Address(path), content)
+        meanwhile()
 
 
 def _put_and_fail(transaction: Transaction) -> None:
@@ -157,3 +165,48 @@ def test_callers_at_the_same_time_share_a_fetch(work: GitRepo) -> None:
             act(caller)
     assert set(told) == {outside}
     assert len(told) < 12
+
+
+def test_a_write_that_changes_nothing_here_is_refused_if_the_remote_has_another_state(work: GitRepo) -> None:
+    store = store_of(work)
+    work.commit("Outside", **{"a.md": "# Theirs\n"})
+    work.git("push", "--quiet", "origin", "HEAD")
+    with pytest.raises(ConflictError):
+        put(store, {"a.md": b"# One\n"})
+    put(store, {"a.md": b"# One\n"})
+    assert subjects(work) == ["Outside|Test Writer", "Write|commonplace"]
+
+
+def test_a_file_that_a_transaction_leaves_as_it_is_must_be_so_at_the_remote(work: GitRepo) -> None:
+    store = store_of(work)
+    work.commit("Outside", **{"a.md": "# Theirs\n"})
+    work.git("push", "--quiet", "origin", "HEAD")
+    with pytest.raises(ConflictError):
+        put(store, {"a.md": b"# One\n", "new.md": b"# New\n"})
+    assert subjects(work) == ["Outside|Test Writer"]
+
+
+def test_a_handed_write_that_is_there_only_in_a_write_under_way_waits_for_it(work: GitRepo) -> None:
+    store = store_of(work)
+    away = work.path.parent / "away.git"
+    entered, remote = threading.Event(), remote_of(work)
+    results: list[str] = []
+
+    def hand() -> None:
+        entered.wait(30)
+        (result,) = store.apply([handed("new.md", b"# New\n")])
+        results.append(type(result.error).__name__)
+
+    thread = threading.Thread(target=hand)
+    thread.start()
+
+    def lose_remote() -> None:
+        remote.rename(away)
+        entered.set()
+
+    with pytest.raises(UnavailableError):
+        put(store, {"new.md": b"# New\n"}, lose_remote)
+    thread.join(60)
+    away.rename(remote)
+    assert results == ["UnavailableError"]
+    assert subjects(work) == []
