@@ -21,6 +21,8 @@ from commonplace.services.collections import Collection
 
 FETCH_SECONDS = 10.0
 """Seconds after which no further replica is fetched before a call is refused."""
+MAX_ATTEMPTS = 6
+"""Maximum number of attempts at a write whose document others keep changing at other servers."""
 INDEX_SECONDS = 5.0
 """Maximum seconds that a call waits until the index contains what was fetched for it."""
 _REFUSALS = (NotFoundError, AlreadyExistsError, ConflictError, PreconditionError, InvalidInputError)
@@ -33,33 +35,37 @@ _BeforeCall: TypeAlias = tuple[Collection, Replica, str]
 def on_latest(collection: Collection, write: Callable[[], T]) -> T:
     """The result of a write that checks the revision which its writer saw.
 
-    The writer may have read the document from another server, whose commit this server has not fetched yet. Therefore a
-    conflict causes a fetch, and one retry if the fetch has brought new commits.
+    The writer may have read the document from another server, whose commit this server has not fetched yet; or others
+    write the same document at other servers. Therefore a conflict causes a fetch, and another attempt if the fetch has
+    brought new commits, at most `MAX_ATTEMPTS` in all.
 
     Args:
-        collection: Collection of the write. If it follows no remote, there is no retry.
+        collection: Collection of the write. If it follows no remote, there is one attempt.
         write: Makes the write; has no effect if it raises a conflict.
 
     Raises:
-        ConflictError, PreconditionError: the writer's revision is not the remote's current state either.
+        ConflictError, PreconditionError: the writer's revision is not the remote's current state either, or others kept
+            changing the document.
         UnavailableError: the remote cannot be read, so the conflict cannot be confirmed. Nothing was written.
     """
     replica = collection.replica
     if replica is None:
         return write()
-    head = collection.store.history.head()
-    try:
-        return write()
-    except (ConflictError, PreconditionError) as error:
-        replica.refresh(now=True)
-        if collection.store.history.head() == head:
-            error.is_latest = True
-            raise
-    try:
-        return write()
-    except (ConflictError, PreconditionError) as error:
-        error.is_latest = True
-        raise
+    seen: object = None
+    attempt = 0
+    while True:
+        attempt += 1
+        head = collection.store.history.head()
+        try:
+            return write()
+        except (ConflictError, PreconditionError) as error:
+            error.is_latest = attempt == MAX_ATTEMPTS or (attempt > 1 and seen == error.context)
+            seen = error.context
+            if not error.is_latest:
+                replica.refresh(now=True)
+                error.is_latest = collection.store.history.head() == head
+            if error.is_latest:
+                raise
 
 
 def call_on_latest(collections: Iterable[Collection], call: Callable[[], T]) -> T:

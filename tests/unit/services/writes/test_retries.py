@@ -16,7 +16,7 @@ from commonplace.replication import Follower
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
-from commonplace.services.writes.retries import call_on_latest, on_latest
+from commonplace.services.writes.retries import MAX_ATTEMPTS, call_on_latest, on_latest
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.source import parse_source
 from remotes.replicas import push, team
@@ -76,6 +76,40 @@ def test_a_write_is_made_once_more_only_if_the_branch_has_moved(behind: Collecti
             on_latest(behind, refused)
     first, second, third = made
     assert first != second == third
+
+
+def test_a_write_whose_document_others_keep_changing_is_made_again_a_few_times(
+    behind: Collection, work: GitRepo
+) -> None:
+    made: list[str] = []
+
+    def overtaken(times: int) -> str:
+        made.append(behind.store.history.head())
+        if len(made) <= times:
+            push(work, "a.md", f"# Alpha\n\n{len(made)}\n")
+            raise ConflictError("Overtaken.", current_revision=str(len(made)))
+        return made[-1]
+
+    assert on_latest(behind, lambda: overtaken(4)) == made[4]
+    assert len(set(made)) == 5
+    made.clear()
+    with pytest.raises(ConflictError):
+        on_latest(behind, lambda: overtaken(MAX_ATTEMPTS))
+    assert len(made) == MAX_ATTEMPTS
+
+
+def test_a_revision_that_is_not_the_current_one_is_refused_at_the_second_attempt(
+    behind: Collection, work: GitRepo
+) -> None:
+    made: list[str] = []
+
+    def refused() -> None:
+        made.append(push(work, "b.md", f"# Beta\n\n{len(made)}\n"))
+        raise ConflictError("Refused.", current_revision="ab")
+
+    with pytest.raises(ConflictError):
+        on_latest(behind, refused)
+    assert len(made) == 2
 
 
 def _calls(collection: Collection, error: KnowledgeError, *, wrote: bool = False) -> int:
