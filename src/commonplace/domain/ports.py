@@ -53,7 +53,7 @@ class Transaction(Protocol):
         """Whether the file exists, with the changes of this transaction."""
         ...
 
-    def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
+    def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
         """Create or replace a file. Missing folders are created.
 
         Args:
@@ -61,6 +61,7 @@ class Transaction(Protocol):
             content: The new bytes.
             keep: Whether to retain the old bytes, because the writer may not have seen them. Bytes that no commit
                 contains go to the trash. `Receipt.retained` gives their location.
+            moved_from: The file, removed in this transaction, whose permissions and attributes a new file takes over.
         """
         ...
 

@@ -41,6 +41,11 @@ class MovePlan:
         """The other pages in which links are rewritten, by path."""
         return sorted(self.contents.keys() - self.came)
 
+    @property
+    def came_from(self) -> dict[Address, Address]:
+        """The old address of each moved file, by its new one."""
+        return {new: old for old, new in self.moves.items()}
+
 
 def plan_moves(
     collection: Collection,

@@ -58,7 +58,7 @@ def _rename(
         moved = existing(collection, transaction, address)
         evidence = evidence_of(collection, address, moved, intent)
         plan = plan_moves(collection, transaction, moves)
-        contents = plan.contents
+        contents, came_from = plan.contents, plan.came_from
         known = _known(collection, transaction, plan.others, intent)
         for old in moves:
             transaction.remove(old, keep=False)
@@ -66,7 +66,7 @@ def _rename(
             transaction.retain(address)
         for place, content in contents.items():  # the writer may not have seen these lines
             unseen = place not in plan.came and known.get(place) is not SeenEvidence.SHOWN
-            transaction.put(place, content, keep=unseen)
+            transaction.put(place, content, keep=unseen, moved_from=came_from.get(place))
     note_write(collection, address, None, intent)
     for place, known_by in {new_address: evidence, **known}.items():
         note_write(collection, place, contents[place], intent, known_by)

@@ -47,6 +47,8 @@ class FileChange:
     """Name of the file in errors; "" for its path."""
     keep: bool = False
     """Whether to retain the old bytes."""
+    moved_from: str = ""
+    """Path of the file whose permissions and attributes a new file takes over; "" for none."""
 
     @property
     def step(self) -> JournalStep:
@@ -125,6 +127,19 @@ class FileSwap:
             if content is not None:
                 with opened_folder(self._root, place.folders) as folder:
                     self.written[change.path] = _write_beside(folder, place, content, unsynced)
+                if change.before is None and change.moved_from:
+                    self.written[change.path] = self._with_attributes(change.moved_from, place)
+
+    def _with_attributes(self, source: str, place: FileSlot) -> FileStat:
+        """Give the new bytes of a file the attributes of another one; returns their metadata."""
+        *above, name = source.split("/")
+        with opened_folder(self._root, place.folders) as folder, opened_folder(self._root, above) as old_folder:
+            new = os.open(place.new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            try:
+                _take_attributes(name, old_folder, new)
+                return file_stat(os.fstat(new))
+            finally:
+                os.close(new)
 
     def perform(self) -> None:
         """Change the names, after a check that each file is the one that the writer saw.
@@ -156,13 +171,18 @@ class FileSwap:
 
 def _write_beside(folder: int, place: FileSlot, content: bytes, unsynced: Unsynced) -> FileStat:
     descriptor = unsynced.create(place.new, content, dir_fd=folder)
+    _take_attributes(place.name, folder, descriptor)
+    return file_stat(os.fstat(descriptor))
+
+
+def _take_attributes(name: str, folder: int, new: int) -> None:
+    """Give a new file the attributes of an existing one, if that is there."""
     with suppress(FileNotFoundError):
-        old = os.open(place.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        old = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         try:
-            _keep_attributes(old, descriptor)
+            _keep_attributes(old, new)
         finally:
             os.close(old)
-    return file_stat(os.fstat(descriptor))
 
 
 def _keep_attributes(old: int, new: int) -> None:

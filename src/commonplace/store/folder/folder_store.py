@@ -195,7 +195,8 @@ class FolderStore:
         if git is None or not self._terms.commits:
             return None
         contents = {change.path: change.content for change in changes}
-        return PlannedCommit(contents, commit_message(git.repository, message, author))
+        moved_from = {change.path: change.moved_from for change in changes if change.moved_from}
+        return PlannedCommit(contents, commit_message(git.repository, message, author), moved_from)
 
     def _require_served(self, changes: Sequence[FileChange]) -> None:
         """Reject a document that is ignored, and a new file whose name contains bidirectional control characters."""

@@ -34,6 +34,7 @@ class TransactionDraft:
         self._seen: dict[Address, SeenFile] = {}
         self._changes: dict[Address, bytes | None] = {}
         self._keep: set[Address] = set()
+        self._moved_from: dict[Address, Address] = {}
 
     def read(self, address: Address) -> bytes:
         """The bytes of a file, with the changes of this transaction."""
@@ -52,8 +53,8 @@ class TransactionDraft:
         self._before_use(address)
         return self._folder.stat(address) is not None
 
-    def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
-        """Create or replace a file; with `keep`, retain the old bytes.
+    def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
+        """Create or replace a file; with `keep`, retain the old bytes. A moved file keeps its permissions.
 
         Raises:
             InvalidInputError: the path exists and is not a regular file.
@@ -61,6 +62,8 @@ class TransactionDraft:
         self._before_use(address)
         _require_writable(self._folder, address)
         self._change(address, content, keep=keep)
+        if moved_from is not None:
+            self._moved_from[address] = moved_from
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
         """Delete a file; retain its bytes unless `keep` is false."""
@@ -98,7 +101,9 @@ class TransactionDraft:
                 continue
             if content is None or before is None or revision_of(content) != before.revision:
                 kept = address in self._keep or (keep and content is not None)
-                changes.append(FileChange(f"{prefix}{address.path}", before, content, address.path, kept))
+                source = self._moved_from.get(address)
+                moved_from = f"{prefix}{source.path}" if source else ""
+                changes.append(FileChange(f"{prefix}{address.path}", before, content, address.path, kept, moved_from))
         return changes
 
     def acknowledge(self, commit: str, kept: Mapping[str, RetainedCopy]) -> None:

@@ -16,7 +16,6 @@ from commonplace.store.disk.journal import JournalIntent
 from commonplace.store.git import refs
 from commonplace.store.git.commits import (
     BranchUpdate,
-    CommitMessage,
     NewCommits,
     PlannedCommit,
     message_of_commit,
@@ -92,14 +91,14 @@ class GitWriter:
         planned = NewCommits(self.repository, self._trees, token, self.repository.branch)
         for commit in commits:
             if commit is not None:
-                self._add(planned, commit.contents, commit.words)
+                self._add(planned, commit)
         return planned
 
-    def _add(self, commits: NewCommits, contents: Mapping[str, bytes | None], words: CommitMessage) -> None:
+    def _add(self, commits: NewCommits, planned: PlannedCommit) -> None:
         repository = self.repository
         changed: dict[str, TreeEntry | None] = {}
         before: dict[str, str] = {}
-        for path, content in contents.items():
+        for path, content in planned.contents.items():
             _refuse_inner_repository(repository.root, path)
             self._refuse_submodule(commits, path)
             old = entry_at(commits.trees, commits.tree, path)
@@ -108,8 +107,10 @@ class GitWriter:
                 changed[path] = None
             elif old is not None or not is_ignored(repository, path):
                 blob = commits.objects.add("blob", stored_form(repository, path, content))
-                changed[path] = TreeEntry(self._mode(path, old), blob)
-        commits.add(changed, words)
+                source = planned.moved_from.get(path, path) if old is None else path
+                like = old if source == path else entry_at(commits.trees, commits.tree, source)
+                changed[path] = TreeEntry(self._mode(source, like), blob)
+        commits.add(changed, planned.words)
         commits.before.update(before)
 
     def refuse_sparse(self, paths: Sequence[str]) -> None:

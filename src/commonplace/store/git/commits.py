@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -143,6 +143,8 @@ class PlannedCommit:
     contents: Mapping[str, bytes | None]
     """New bytes by path; None for a removed file."""
     words: CommitMessage
+    moved_from: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Old path of each new file whose mode comes from another file."""
 
 
 @dataclass(slots=True)

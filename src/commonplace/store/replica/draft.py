@@ -25,6 +25,8 @@ class DraftChanges(NamedTuple):
     """The bytes of each path that was written as it is in the draft's commit."""
     before: dict[str, str]
     """Id of the blob that the draft's commit has at each path of both; "" for none."""
+    executable: frozenset[str]
+    """New paths of moved files that are executable."""
 
 
 class TreeDraft:
@@ -42,6 +44,7 @@ class TreeDraft:
         self._hides = hides
         self._changes: dict[Address, bytes | None] = {}
         self._keep: set[Address] = set()
+        self._moved_from: dict[Address, Address] = {}
         self._receipt: Receipt | None = None
 
     def read(self, address: Address) -> bytes:
@@ -62,7 +65,7 @@ class TreeDraft:
         entry = self._entry(address)
         return entry is not None and entry.mode in _FILES
 
-    def put(self, address: Address, content: bytes, *, keep: bool = False) -> None:
+    def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
         """Create or replace a file.
 
         Raises:
@@ -73,6 +76,8 @@ class TreeDraft:
         self._changes[address] = content
         if keep:
             self._keep.add(address)
+        if moved_from is not None:
+            self._moved_from[address] = moved_from
 
     def remove(self, address: Address, *, keep: bool = True) -> None:
         """Delete a file; the parent commit retains its bytes."""
@@ -112,7 +117,9 @@ class TreeDraft:
                     continue
                 self._require_served(address, content, old)
             contents[address.path] = content
-        return DraftChanges(contents, unchanged, before)
+        entries = {new.path: self._entry(old) for new, old in self._moved_from.items() if not before.get(new.path)}
+        executable = frozenset(path for path, entry in entries.items() if entry and entry.mode == MODE_EXECUTABLE)
+        return DraftChanges(contents, unchanged, before, executable & contents.keys())
 
     def acknowledge(self, commit: str, parent: str) -> list[RetainedCopy]:
         """Set the receipt of a transaction that the remote has accepted.

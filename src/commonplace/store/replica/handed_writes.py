@@ -61,6 +61,8 @@ class ForwardedWrite:
     before: dict[str, str]
     """Id of the blob that the writer saw at each path; "" for none."""
     words: CommitMessage
+    executable: frozenset[str] = frozenset()
+    """Paths of the executable files that the write creates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ def format_writes(base: str, writes: Sequence[ForwardedWrite]) -> bytes:
             "committer": _shown_signature(write.words.committer),
             "files": [
                 [path, write.before[path], None if content is None else b64encode(content).decode()]
+                + [True] * (path in write.executable)  # only then: servers of older versions refuse four
                 for path, content in write.contents.items()
             ],
         }
@@ -210,15 +213,20 @@ def format_results(results: Sequence[WriteResult]) -> list[dict[str, str]]:
 def _parsed_write(told: dict[str, object]) -> ForwardedWrite:
     contents: dict[str, bytes | None] = {}
     before: dict[str, str] = {}
+    executable: set[str] = set()
     for file in _list(told["files"]):
-        path, old, content = _list(file)
+        path, old, content, *marks = _list(file)
         name = _text(path)
+        if marks:
+            if marks != [True]:
+                raise ValueError(name)
+            executable.add(name)
         before[name] = _text(old)
         contents[name] = None if content is None else b64decode(_text(content), validate=True)
         if before[name] and not is_object_id(before[name]):
             raise ValueError(name)
     words = CommitMessage(_text(told["message"]), _signature(told["author"]), _signature(told["committer"]))
-    return ForwardedWrite(contents, before, words)
+    return ForwardedWrite(contents, before, words, frozenset(executable))
 
 
 def _parsed_results(content: bytes) -> list[WriteResult] | None:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.store.git.commits import CommitMessage
-from commonplace.store.git.objects import TreeEntry
+from commonplace.store.git.objects import MODE_EXECUTABLE, TreeEntry
 
 
 @dataclass(slots=True)
@@ -39,6 +39,14 @@ class PendingWrite:
     is_settled: bool = False
     error: KnowledgeError | None = None
     """The reason why the remote does not have the write; None if there is no error."""
+
+    @property
+    def new_executables(self) -> frozenset[str]:
+        """Paths of the executable files that the write creates."""
+        entries = self.changed.items()
+        return frozenset(
+            path for path, entry in entries if entry and entry.mode == MODE_EXECUTABLE and not self.before[path]
+        )
 
 
 class WriteOutcome(Protocol):

@@ -15,7 +15,7 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
 from itertools import islice
@@ -26,7 +26,7 @@ from commonplace.domain.errors import GitError, KnowledgeError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.commits import CommitMessage
-from commonplace.store.git.objects import EMPTY_TREE, MODE_FILE, NewObjects, TreeEntry, changed_tree
+from commonplace.store.git.objects import EMPTY_TREE, MODE_EXECUTABLE, MODE_FILE, NewObjects, TreeEntry, changed_tree
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.trees.tree_cache import TreeCache
 from commonplace.store.replica.clone import ReplicaClone, unknown_outcome
@@ -115,6 +115,7 @@ class PushQueue:
         before: Mapping[str, str],
         words: CommitMessage,
         *,
+        executable: Collection[str] = (),
         is_forwarded: bool = False,
     ) -> PendingWrite:
         """Create the commit of a draft. Call it within `drafting`.
@@ -123,6 +124,7 @@ class PushQueue:
             contents: The new bytes of each path; None for a removed file.
             before: Id of the blob that the writer saw at each path; "" for none.
             words: Message and people of the commit.
+            executable: New paths of executable files.
             is_forwarded: Whether another server forwarded the write.
 
         Raises:
@@ -130,10 +132,12 @@ class PushQueue:
         """
         base = self._repository.tree_of(self._base)
         objects = self._objects()
-        changed = {
-            path: None if content is None else TreeEntry(self._mode(base, path), objects.add("blob", content))
-            for path, content in contents.items()
-        }
+        changed: dict[str, TreeEntry | None] = dict.fromkeys(contents)
+        for path, content in contents.items():
+            if content is not None:
+                old = self._trees.entry(base, path)
+                mode = old.mode if old else MODE_EXECUTABLE if path in executable else MODE_FILE
+                changed[path] = TreeEntry(mode, objects.add("blob", content))
         write = PendingWrite(contents, changed, before, words, is_forwarded=is_forwarded)
         self._make(write, objects, self._base)
         with self._state:
@@ -290,7 +294,7 @@ class PushQueue:
         return True
 
     def _forwarded(self, urls: Sequence[str], batch: Sequence[PendingWrite]) -> Sequence[WriteOutcome] | None:
-        """The results of the first server of `urls` that receives a batch; None if none does."""
+        """The results of the first server that receives a batch; None if none does."""
         try:
             for url in urls:
                 if (results := self._forward(url, batch)) is not None:
@@ -394,7 +398,3 @@ class PushQueue:
 
     def _objects(self) -> NewObjects:
         return NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)
-
-    def _mode(self, tree: str, path: str) -> int:
-        old = self._trees.entry(tree, path)
-        return old.mode if old else MODE_FILE

@@ -78,7 +78,8 @@ class WritableReplicaStore(BareStore):
             write = None
             if changes.contents:
                 words = commit_message(self._repository, message, author)
-                write = self._queue.add(changes.contents | changes.unchanged, changes.before, words)
+                contents = changes.contents | changes.unchanged
+                write = self._queue.add(contents, changes.before, words, executable=changes.executable)
         if write is None:
             if changes.unchanged:
                 self._queue.confirm(changes.before)
@@ -144,7 +145,9 @@ class WritableReplicaStore(BareStore):
                         return WriteResult(error=changed_meanwhile(path, changes.before[path]))
                 if changes.contents:
                     before = {path: changes.before.get(path, "") for path in write.contents}
-                    return self._queue.add(write.contents, before, write.words, is_forwarded=True)
+                    return self._queue.add(
+                        write.contents, before, write.words, executable=write.executable, is_forwarded=True
+                    )
             written = {path: "" if one is None else revision_of(one) for path, one in write.contents.items()}
             commit = self._queue.confirm(written)
             return WriteResult(commit, commit)
@@ -155,7 +158,9 @@ class WritableReplicaStore(BareStore):
         lease = self._lease
         if len(writes) > MAX_WRITES or lease is None or (lease.has_failed(url) and not is_alive(url)):
             return None
-        handed = [ForwardedWrite(dict(one.contents), dict(one.before), one.words) for one in writes]
+        handed = [
+            ForwardedWrite(dict(one.contents), dict(one.before), one.words, one.new_executables) for one in writes
+        ]
         body = format_writes(self._base, handed)
         if len(body) > MAX_FORWARDED:
             return None

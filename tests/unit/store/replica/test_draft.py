@@ -45,7 +45,7 @@ def test_what_changes_nothing_is_no_change(repo: GitRepo) -> None:
     new = Address("new.md")
     draft.put(new, b"# New\n")
     draft.remove(new)
-    assert draft.changes() == ({}, {"a.md": b"# A\n"}, {"a.md": revision_of(b"# A\n")})
+    assert draft.changes() == ({}, {"a.md": b"# A\n"}, {"a.md": revision_of(b"# A\n")}, frozenset())
 
 
 def test_the_receipt_names_the_commit_that_has_the_bytes_that_were_replaced(repo: GitRepo) -> None:

@@ -34,6 +34,7 @@ WRITE = ForwardedWrite(
     {"folder/ä 🙂.md": b"# \xff\x00 bytes\r\n", "gone.md": None, "empty.md": b""},
     {"folder/ä 🙂.md": BLOB, "gone.md": BLOB, "empty.md": ""},
     CommitMessage("Subject\n\nBody — ü", WHO, WHO),
+    frozenset({"empty.md"}),
 )
 BODY = format_writes("key", [WRITE])
 

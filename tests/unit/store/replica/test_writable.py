@@ -210,3 +210,25 @@ def test_a_handed_write_that_is_there_only_in_a_write_under_way_waits_for_it(wor
     away.rename(remote)
     assert results == ["UnavailableError"]
     assert subjects(work) == []
+
+
+@pytest.mark.parametrize("is_handed", [True, False])
+def test_a_moved_file_stays_executable(work: GitRepo, *, is_handed: bool) -> None:
+    (work.path / "a.md").chmod(0o755)
+    work.git("commit", "--quiet", "--all", "--message", "Mode")
+    work.git("push", "--quiet", "origin", "HEAD")
+    store = store_of(work)
+    if is_handed:
+        moved = ForwardedWrite(
+            {"a.md": None, "new.md": b"# One\n"},
+            {"a.md": revision_of(b"# One\n"), "new.md": ""},
+            CommitMessage("Move", WHO, WHO),
+            frozenset({"new.md"}),
+        )
+        assert store.apply([moved])[0].error is None
+    else:
+        with store.transaction("Move") as transaction:
+            transaction.remove(A, keep=False)
+            transaction.put(Address("new.md"), b"# One\n", moved_from=A)
+    listed = work.git("--git-dir", str(remote_of(work)), "ls-tree", "-r", "--format=%(objectmode) %(path)", "HEAD")
+    assert listed == "100755 new.md"

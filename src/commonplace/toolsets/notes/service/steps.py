@@ -266,7 +266,7 @@ class _Run:
         self._came |= {new: (old, before[new]) for old, new in plan.moves.items()}
         for place, content in plan.contents.items():
             was = before[place] if place in plan.came else self._transaction.read(place)
-            self._transaction.put(place, content)
+            self._transaction.put(place, content, moved_from=plan.came_from.get(place))
             self._keep_unseen(place, was, content, known[place])
             self._known[place] = content, known[place]
         self._written |= {*plan.moves, *plan.contents}
