@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import resource
-import stat
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -199,26 +198,6 @@ def test_a_rename_with_rewritten_links_is_one_step(place: Place) -> None:
     if place.commits and place.repo:
         names = place.repo.git("show", "--format=", "--name-status", "--no-renames", "HEAD").splitlines()
         assert len(names) == 3
-        assert place.status() == ""
-
-
-def test_a_moved_file_keeps_its_permissions(place: Place) -> None:
-    script, private = Address("script.md"), Address("private.md")
-    for address, mode in ((script, 0o755), (private, 0o600)):
-        write(place.store, address, b"x")
-        (place.folder / address.path).chmod(mode)
-    if place.commits and place.repo:
-        place.repo.git("commit", "--quiet", "--all", "--message", "Modes")
-    moved = {script: Address("z/script.md"), private: Address("z/private.md")}
-    with place.store.transaction("Move") as transaction:
-        for old, new in moved.items():
-            transaction.remove(old, keep=False)
-            transaction.put(new, b"y", moved_from=old)
-    modes = [stat.S_IMODE((place.folder / new.path).stat().st_mode) for new in moved.values()]
-    assert modes == [0o755, 0o600]
-    if place.commits and place.repo:
-        listed = place.repo.git("-C", str(place.folder), "ls-tree", "--format=%(objectmode) %(path)", "HEAD", "z/")
-        assert listed.splitlines() == ["100644 z/private.md", "100755 z/script.md"]
         assert place.status() == ""
 
 

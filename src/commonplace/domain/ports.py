@@ -59,8 +59,7 @@ class Transaction(Protocol):
         Args:
             address: Address of the file.
             content: The new bytes.
-            keep: Whether to retain the old bytes, because the writer may not have seen them. Bytes that no commit
-                contains go to the trash. `Receipt.retained` gives their location.
+            keep: Whether to retain old bytes that the writer may not have seen, in the trash unless a commit has them.
             moved_from: The file, removed in this transaction, whose permissions and attributes a new file takes over.
         """
         ...

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -126,3 +128,21 @@ def test_a_manual_store_leaves_git_alone(repo: GitRepo) -> None:
         transaction.put(A, b"again\n")
     assert repo.git("log", "-1", "--format=%s") == "Commit"
     assert repo.git("status", "--porcelain") == " D b.md"
+
+
+@pytest.mark.parametrize("commit", ["auto", "manual"])
+def test_a_moved_file_keeps_its_permissions(repo: GitRepo, tmp_path: Path, commit: Literal["auto", "manual"]) -> None:
+    modes = {"script.md": 0o755, "private.md": 0o600}
+    for name, mode in modes.items():
+        repo.write(name, "x").chmod(mode)
+    repo.commit("Modes")
+    store = open_store(repo.path, commit=commit, state_dir=tmp_path / "state")
+    with store.transaction("Move") as transaction:
+        for name in modes:
+            transaction.remove(Address(name), keep=False)
+            transaction.put(Address(f"z/{name}"), b"y", moved_from=Address(name))
+    assert {name: stat.S_IMODE((repo.path / "z" / name).stat().st_mode) for name in modes} == modes
+    if commit == "auto":
+        listed = repo.git("ls-tree", "--format=%(objectmode) %(path)", "HEAD", "z/")
+        assert listed.splitlines() == ["100644 z/private.md", "100755 z/script.md"]
+        assert repo.git("status", "--porcelain") == ""
