@@ -194,6 +194,15 @@ def test_an_error_names_the_next_call(reader: Agent, arguments: dict[str, object
     assert said in refused(reader, "read", **arguments)
 
 
+def test_each_page_that_mentions_another_is_shown_or_counted(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"n{number:02}.md").write_text(f"# Day {number}\n\nWe drank Green tea.\n")
+    (tmp_path / "green.md").write_text("# Green tea\n")
+    with agent("mcp", tmp_path, "--no-embed") as client:
+        assert client.text("links", page="green", kind="mentions", max_tokens=4000).count("names it without") == 40
+        assert "of 40 shown; a larger max_tokens shows more" in client.text("links", page="green", max_tokens=300)
+
+
 def test_links_out_in_wanted_and_mentions(reader: Agent) -> None:
     shown = reader.text("links", page="Green tea")
     assert "<- README.md: Green tea" in shown

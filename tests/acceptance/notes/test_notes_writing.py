@@ -245,6 +245,16 @@ def test_a_folder_moves_with_its_files_and_links_and_back(repo: GitRepo) -> None
         assert (repo.path / path).read_bytes() == expected
 
 
+def test_a_folder_with_an_index_page_moves_whole_if_its_path_ends_with_a_slash(repo: GitRepo) -> None:
+    repo.commit("Index", **{"drinks/index.md": "# Drinks\n\n[Oolong](oolong.md)\n"})
+    with writer(repo) as client:
+        assert client.text("move", page="drinks/", to="old/teas").startswith("Moved drinks/ -> old/teas/ (4 files)")
+        assert not (repo.path / "drinks").exists()
+        assert text_of(repo, "old/teas/index.md") == "# Drinks\n\n[Oolong](oolong.md)\n"
+        client.text("move", page="Drinks", to="start.md")
+    assert text_of(repo, "start.md") == "# Drinks\n\n[Oolong](old/teas/oolong.md)\n"
+
+
 def test_a_move_keeps_lines_that_were_not_seen_and_whose_links_it_rewrites(repo: GitRepo) -> None:
     linking, moved = "# Pots\n\nFor [tea](drinks/OOLONG.md).\n", "# Oolong\n\nOn [pots](../pots.md), `new`.\n"
     (repo.path / "pots.md").write_text(linking.replace("OOLONG", "oolong"))

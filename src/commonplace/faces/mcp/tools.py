@@ -106,7 +106,7 @@ class ToolHandlers:
         with recording_retained() as kept, recording_waiting_index() as waiting, recording_written() as written:
             shown = _shown(row, call, arguments)
         result = _result(self._toolset, _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting))
-        sources = _sources(call.services, written) if before is None else _kept(call.services, before)
+        sources = _sources(call.services, written) if before is None else _without_dropped(call.services, before)
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
     @property
@@ -183,14 +183,14 @@ def _sources(services: Services, written: Mapping[str, str] | None = None) -> li
     ]
 
 
-def _kept(services: Services, sources: list[JsonObject]) -> list[JsonObject]:
+def _without_dropped(services: Services, sources: list[JsonObject]) -> list[JsonObject]:
     """Sources of an answer that was begun with them, without commits that a forced push has dropped meanwhile."""
     replicas = {one.name: one.replica for one in services.collections.opened if one.replica is not None}
-    kept: list[JsonObject] = []
+    present: list[JsonObject] = []
     for one in sources:
         replica = replicas.get(str(one["collection"]))
-        kept.append({**one, "commit": replica.status(str(one["commit"])).commit} if replica else one)
-    return kept
+        present.append({**one, "commit": replica.status(str(one["commit"])).commit} if replica else one)
+    return present
 
 
 def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:

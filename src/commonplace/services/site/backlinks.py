@@ -81,8 +81,8 @@ def _found(collections: Collections, collection: Collection, address: Address, w
     return Backlinks(len(every), [found for one in every[start : start + limit] if (found := one.backlink())])
 
 
-def mentions(collection: Collection, record: Record) -> list[Mention]:
-    """Documents that contain the title or an alias of a document as a phrase and do not link to it."""
+def mentions(collection: Collection, record: Record, limit: int = MAX_MENTIONS) -> list[Mention]:
+    """Documents that contain the title or an alias of a document as a phrase and do not link to it, at most `limit`."""
     linking = {link.source for link in collection.index.links_to(record.address, sentences=False)}
     excluded = (record.address, *linking)
     result: dict[Address, Mention] = {}
@@ -90,14 +90,12 @@ def mentions(collection: Collection, record: Record) -> list[Mention]:
         phrase = plain_query(name)
         if sum(map(str.isalnum, phrase)) < MIN_NAME_LETTERS:
             continue
-        query = SearchQuery(
-            text=f'"{phrase}"', filter=Filter(without=excluded), limit=MAX_MENTIONS, sections=1, prefix=False
-        )
+        query = SearchQuery(text=f'"{phrase}"', filter=Filter(without=excluded), limit=limit, sections=1, prefix=False)
         # Not `services.searches`: without a page that has the phrase, it returns pages that have its words.
         for hit in collection.index.search(query).hits:
             snippet = hit.sections[0].snippet if hit.sections else ""
             result.setdefault(hit.record.address, Mention(FoundDocument(collection, hit.record), snippet))
-    return list(result.values())[:MAX_MENTIONS]
+    return list(result.values())[:limit]
 
 
 def _leads_to(collection: Collection, link: ResolvedLink, record: Record) -> bool:

@@ -18,6 +18,8 @@ from commonplace.toolsets.notes.service.overview import FolderOverview, folder_o
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
 
 MAX_SENTENCE = 140
+MAX_MENTIONS = 500
+"""Maximum number of pages that are searched for as mentions; `max_tokens` shows fewer."""
 """Maximum number of characters of the sentence around a link."""
 
 
@@ -144,7 +146,7 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
         lines += [
             f"~ {shown_path(collections, collection, one.found.record.address)} names it without a link:"
             f" {line_of(one.snippet, MAX_SENTENCE)}"
-            for one in mentions(collection, page.record)
+            for one in mentions(collection, page.record, MAX_MENTIONS)
         ]
     return lines or ["none"]
 

@@ -236,6 +236,10 @@ def _move_step(call: Call, arguments: NotesMove, earlier: Sequence[Made] = ()) -
         raise InvalidInputError(
             f"An earlier step writes {coming[0].address}, which this one moves.", kind="path", hint=MOVE_FIRST
         )
+    if arguments.page.strip().endswith("/"):  # a page may have the folder's name, such as its index page
+        chosen, prefix = folder_prefix(collections, arguments.page)
+        if any(has_folder(one, prefix.rstrip("/")) for one in chosen if prefix):
+            return _folder_step(call, prefix.rstrip("/"), arguments)
     try:
         page = find_page(collections, arguments.page)
     except NotFoundError as error:
