@@ -83,6 +83,12 @@ def shown(name: str) -> str:
     return ascii(cut)
 
 
+def printable(path: str) -> str:
+    """A path that cannot be served, for messages: on one line, its undecodable bytes and control characters escaped."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
 def _is_special(part: str) -> bool:
     """Whether a part is `.`, `..`, or a spelling of `.git` on some file system."""
     if part in {".", ".."}:

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from commonplace.domain.errors import GitError
-from commonplace.store.names import checked_ref, checked_tree_path, is_ref, is_tree_path
+from commonplace.store.names import checked_ref, checked_tree_path, is_ref, is_tree_path, printable
 
 REFS = (
     "refs/heads/main", "refs/heads/a/b-c_d.e", "refs/heads/\u00e9", "refs/heads/@", "refs/heads/a@b", "refs/heads/-x",
@@ -57,3 +57,16 @@ def test_a_path_that_leads_elsewhere_is_refused(path: str) -> None:
     assert not is_tree_path(path)
     with pytest.raises(GitError, match="outside its work tree"):
         checked_tree_path(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "shown_as"),
+    [
+        ("notes/ä 漢.md", "notes/ä 漢.md"),
+        ("a\nError: b.md", "a\\nError: b.md"),
+        ("\x1b[31mred.md", "\\x1b[31mred.md"),
+        ("\udcff.md", "\\xff.md"),
+    ],
+)
+def test_a_path_that_cannot_be_served_is_shown_on_one_line(path: str, shown_as: str) -> None:
+    assert printable(path) == shown_as

@@ -14,6 +14,7 @@ from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.store.disk.folder import Folder, file_stat, is_foreign, opened_folder
 from commonplace.store.disk.ignore_rules import IgnoreRules
+from commonplace.store.names import printable
 
 # Names that `parse_address` certainly accepts, so that only unusual names take the slow path.
 _PLAIN_NAME = re.compile(
@@ -125,11 +126,11 @@ class FolderScan:
         try:
             return parse_address(path)
         except InvalidInputError as error:
-            self._skip(path, str(error).partition(": ")[2].removesuffix("."))
+            self._skip(path, str(error).rpartition(": ")[2].removesuffix("."))
             return None
 
     def _skip(self, path: str, reason: str) -> None:
-        self.skipped.append((os.fsencode(path).decode("utf-8", "backslashreplace"), reason))
+        self.skipped.append((printable(path), reason))
 
 
 def _document_status(entry: os.DirEntry[str]) -> os.stat_result | None:

@@ -12,7 +12,7 @@ from commonplace.domain.errors import GitError, InvalidInputError, ReadOnlyError
 from commonplace.domain.ports import History, Transaction
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, TreeEntry
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.names import missing_file
+from commonplace.store.names import missing_file, printable
 
 MAX_SERVED_BYTES = 24_000_000
 """Maximum size of a document in bytes, because a few pushed kilobytes can expand to a blob of any size."""
@@ -217,9 +217,9 @@ def _address(path: str, entry: TreeEntry, skipped: list[tuple[str, str]]) -> Add
     try:
         address = parse_address(path)
     except InvalidInputError as error:
-        skipped.append((path.encode("utf-8", "backslashreplace").decode(), str(error).partition(": ")[2].rstrip(".")))
+        skipped.append((printable(path), str(error).rpartition(": ")[2].rstrip(".")))
         return None
     if is_folder or entry.mode in {MODE_FILE, MODE_EXECUTABLE}:
         return address
-    skipped.append((path, "a link or a submodule"))
+    skipped.append((printable(path), "a link or a submodule"))
     return None

@@ -53,7 +53,7 @@ def test_what_looks_like_a_document_and_is_none_is_told_with_its_reason(tmp_path
     assert found == {"ok.md", "in.md", "folder.md/inside.md"}
     assert skipped == {
         "back\\slash.md": "it contains a backslash; parts are separated by '/'",
-        "line\nbreak.md": "it contains a control character or line break",
+        "line\\nbreak.md": "it contains a control character or line break",
         "blank ": "a part ends in a dot or begins or ends with a blank",
         "git~1": "a part is another spelling of a hidden or Git name",
         "fifo.md": "not a regular file",
@@ -129,3 +129,10 @@ def test_another_name_of_a_file_of_another_user_is_not_served(tmp_path: Path) ->
             folder.read(Address(name))
         with folder.reading() as read, pytest.raises(NotFoundError):
             read(Address(name))
+
+
+def test_a_skipped_file_whose_name_has_line_breaks_and_colons_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a\nError: b.md").write_text("# A\n")
+    found, skipped = scan(tmp_path)
+    assert found == set()
+    assert skipped == {"a\\nError: b.md": "it contains a control character or line break"}
