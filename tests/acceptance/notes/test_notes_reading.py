@@ -194,6 +194,18 @@ def test_an_error_names_the_next_call(reader: Agent, arguments: dict[str, object
     assert said in refused(reader, "read", **arguments)
 
 
+def test_the_rest_of_a_section_ends_with_the_section(tmp_path: Path) -> None:
+    words = "\n".join(f"Line {number} has some words of this section." for number in range(30))
+    (tmp_path / "a.md").write_text(f"# A\n\n## First\n\n{words}\n\n## Second\n\nNot asked for.\n")
+    with agent("mcp", tmp_path, "--no-embed") as client:
+        shown = client.text("read", page="a#First", max_tokens=150)
+        found = re.search(r'"lines": "(\d+)-(\d+)"', shown)
+        assert found is not None
+        rest = client.text("read", page="a", lines=f"{found[1]}-{found[2]}")
+    assert "Line 29 has" in rest
+    assert "Second" not in rest
+
+
 def test_each_page_that_mentions_another_is_shown_or_counted(tmp_path: Path) -> None:
     for number in range(40):
         (tmp_path / f"n{number:02}.md").write_text(f"# Day {number}\n\nWe drank Green tea.\n")

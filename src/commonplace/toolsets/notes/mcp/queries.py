@@ -306,7 +306,8 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
     if shown.whole >= first:
         _remember(call, page, document, part.start, _line_end(source, shown.whole))
     count = text.removesuffix("\n").count("\n") + first
-    rest = answer.following("read", page=path, lines=f"{shown.last + 1}-") if shown.last < count else ""
+    end = count if part.name else ""  # a section's rest ends with the section
+    rest = answer.following("read", page=path, lines=f"{shown.last + 1}-{end}") if shown.last < count else ""
     answer.release()
     answer.add_shortened(f"{shown.note or f'Lines {first}-{shown.last} shown. '}{rest}".rstrip())
 
