@@ -108,8 +108,7 @@ def _restore(collection: Collection, address: Address, at: str, intent: WriteReq
                 hint="Commit it first, or allow that it goes (--force on the command line).",
                 current_revision=revision_of(current),
             )
-        if current != content:
-            transaction.put(address, content, keep=True)
+        transaction.put(address, content, keep=True)
     collection.index.update([address])
     written = WriteReceipt(address, revision_of(content), transaction.receipt.commit, created=current is None)
     return RestoreReport(written, "created" if current is None else "unchanged" if current == content else "updated")

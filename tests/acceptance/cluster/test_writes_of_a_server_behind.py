@@ -50,6 +50,23 @@ def test_an_agent_changes_what_only_the_remote_has(
     assert not answer.get("isError"), text_of(answer)
 
 
+def test_a_write_that_changes_nothing_at_a_server_behind_is_not_confirmed_while_the_remote_has_another_text(
+    behind: Server, remote: tuple[GitRepo, Path]
+) -> None:
+    work, _ = remote
+    known = (work.path / "a.md").read_text()
+    push(work, "a.md", "# Alpha\n\nsecond words\n")
+    refused = behind.page("PUT", "a", {"content": known})
+    assert refused.status == 409, refused.body
+    assert refused.json["current_revision"] == work.git("rev-parse", "HEAD")
+    push(work, "a.md", known)
+    assert behind.page("PUT", "a", {"content": "# Alpha\n\nsecond words\n"}).status == 409
+    push(work, "a.md", "# Alpha\n\nthird words\n")
+    answer = behind.call("notes", "write", {"page": "a", "text": known})
+    assert answer["isError"]
+    assert behind.page("PUT", "a", {"content": "# Alpha\n\nthird words\n"}).json["unchanged"] is True
+
+
 def test_an_endpoint_changes_and_deletes_what_only_the_remote_has(behind: Server, remote: tuple[GitRepo, Path]) -> None:
     work, _ = remote
     push(work, "new.md", "# New\n\nwords\n")

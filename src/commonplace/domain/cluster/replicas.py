@@ -31,6 +31,8 @@ class WriterStatus:
     """Number of writes that wait for a push."""
     has_lease: bool
     """Whether this server pushed in the last ten seconds and has the lease. No server has it while nobody writes."""
+    messages: tuple[str, ...] = ()
+    """Commit messages of the writes that wait for a push."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,11 @@ class PendingWrite:
     """The reason why the remote does not have the write; None if there is no error."""
 
     @property
+    def after(self) -> dict[str, str]:
+        """Id of the new blob at each path; "" for none."""
+        return {path: entry.id if entry else "" for path, entry in self.changed.items()}
+
+    @property
     def new_executables(self) -> frozenset[str]:
         """Paths of the executable files that the write creates."""
         entries = self.changed.items()

@@ -84,9 +84,9 @@ class PushQueue:
         self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
 
     @property
-    def waiting(self) -> int:
-        """Number of writes that the remote has neither accepted nor rejected."""
-        return sum(not write.is_settled for write in tuple(self._pending))
+    def messages(self) -> tuple[str, ...]:
+        """Commit messages of the writes that the remote has neither accepted nor rejected."""
+        return tuple(write.words.message for write in tuple(self._pending) if not write.is_settled)
 
     @contextmanager
     def drafting(self) -> Generator[str]:
@@ -175,7 +175,7 @@ class PushQueue:
             if self._fetch_error is not None:
                 raise copy(self._fetch_error)
 
-    def confirm(self, files: Mapping[str, str]) -> str:
+    def confirm(self, files: Mapping[str, str]) -> tuple[str, str]:
         """Wait until the remote has files as a draft saw them that changes nothing. Do not call it in `drafting`.
 
         The draft may have seen pending writes, which the remote may reject, or an older state than the remote's.
@@ -184,26 +184,23 @@ class PushQueue:
             files: Id of the blob at each path; "" for none.
 
         Returns:
-            The commit that has the files; "" for a remote without commits.
+            The commit that gave the files their content, and its parent; "" for none.
 
         Raises:
             ConflictError: the remote has another state of a file.
-            UnavailableError: the remote cannot be read now.
-            StorageError: the clone cannot be written.
+            UnavailableError, StorageError: as from `catch_up`.
         """
         with self._state:
             last = self._pending[-1] if self._pending else None
         if last is not None:
-            with suppress(KnowledgeError):  # its own writer is told; what counts here are the files
+            with suppress(KnowledgeError):  # its own writer gets the error; here only the files matter
                 self.settle(last)
         self.catch_up()
-        tip = self.clone.tip()
-        tree = self._repository.tree_of(tip)
+        tree = self._repository.tree_of(tip := self.clone.tip())
         for path, blob in files.items():
-            entry = self._trees.entry(tree, path)
-            if (now := entry.id if entry else "") != blob:
+            if (now := self._blob(tree, path)) != blob:
                 raise changed_meanwhile(path, now)
-        return tip
+        return self._origin_of(files, tip)
 
     def settle(self, write: PendingWrite) -> None:
         """Wait until the remote has accepted a write; push it if no other writer does. Do not call it in `drafting`.
@@ -336,10 +333,10 @@ class PushQueue:
                 base = self._repository.tree_of(tip)
                 now = {path: self._trees.entry(base, path) for path in write.changed}
                 if all(now[path] == entry for path, entry in write.changed.items()):
-                    commit, write.parent = self._origin_of(write, tip)
+                    commit, write.parent = self._origin_of(write.after, tip)
                     self._settle_as(write, commit)
                     continue
-                moved = [path for path, entry in now.items() if (entry.id if entry else "") != write.before[path]]
+                moved = [path for path in now if self._blob(base, path) != write.before[path]]
                 write.is_deferred = bool(moved) and write.is_sent and not write.is_settled
                 if moved and not write.is_deferred:
                     self._settle_as(write, "", self._overtaken(write, moved[0], now[moved[0]]))
@@ -349,12 +346,12 @@ class PushQueue:
                 waiting.append(write)
             self._pending = waiting
 
-    def _origin_of(self, write: PendingWrite, tip: str) -> tuple[str, str]:
-        """The commit in the history of `tip` that gave a write's files their present content, and its parent."""
+    def _origin_of(self, blobs: Mapping[str, str], tip: str) -> tuple[str, str]:
+        """The commit in the history of `tip` that gave files their present content, and its parent."""
         origin = tip, ""
         for commit in islice(self._repository.walk(tip, SortMode.TOPOLOGICAL, first_parent=True), MAX_WALKED):
             tree = str(commit.tree_id)
-            if any(self._trees.entry(tree, path) != entry for path, entry in write.changed.items()):
+            if any(self._blob(tree, path) != blob for path, blob in blobs.items()):
                 break
             origin = str(commit.id), next(map(str, commit.parent_ids), "")
         return origin
@@ -365,9 +362,7 @@ class PushQueue:
             write.commit, write.error, write.is_settled = commit, error, True
 
     def _overtaken(self, write: PendingWrite, path: str, entry: TreeEntry | None) -> KnowledgeError:
-        if write.is_uncertain:
-            return self._unanswered()
-        return changed_meanwhile(path, entry.id if entry else "")
+        return self._unanswered() if write.is_uncertain else changed_meanwhile(path, entry.id if entry else "")
 
     def _unanswered(self) -> GitError:
         return unknown_outcome(self.clone.source.name, "the server that writes did not answer")
@@ -398,3 +393,7 @@ class PushQueue:
 
     def _objects(self) -> NewObjects:
         return NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)
+
+    def _blob(self, tree: str, path: str) -> str:
+        entry = self._trees.entry(tree, path)
+        return entry.id if entry else ""

@@ -92,7 +92,8 @@ class WritableReplicaStore(BareStore):
     def status(self) -> WriterStatus:
         """Number of writes that wait for a push, and whether other servers forward their writes to this one."""
         lease = self._queue.clone.lease
-        return WriterStatus(self._queue.waiting, lease is not None and lease.is_own)
+        messages = self._queue.messages
+        return WriterStatus(len(messages), lease is not None and lease.is_own, messages)
 
     def catch_up(self) -> None:
         """Fetch the commits of other writers. Concurrent callers share a fetch.
@@ -149,8 +150,7 @@ class WritableReplicaStore(BareStore):
                         write.contents, before, write.words, executable=write.executable, is_forwarded=True
                     )
             written = {path: "" if one is None else revision_of(one) for path, one in write.contents.items()}
-            commit = self._queue.confirm(written)
-            return WriteResult(commit, commit)
+            return WriteResult(*self._queue.confirm(written))
         except KnowledgeError as error:
             return WriteResult(error=error)
 

@@ -27,7 +27,7 @@ from commonplace.toolsets.notes.mcp.parameters import (
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange
-from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade
+from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
     PagePath,
@@ -109,6 +109,7 @@ def _made_once(call: Call, message: str, steps: Callable[[], list[Made]], mark: 
     try:
         if mark:
             for collection in call.services.collections:
+                wait_until_settled(collection, mark)
                 require_unmade(collection, mark)
         return _made(call, message, steps(), mark)
     except CallMadeError as error:

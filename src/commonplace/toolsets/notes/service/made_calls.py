@@ -10,12 +10,17 @@ import time
 from collections.abc import Iterator
 
 from commonplace.domain.changes import Commit
+from commonplace.domain.cluster.replicas import Replica
 from commonplace.domain.cluster.written_commits import record_written
+from commonplace.domain.errors import UnavailableError
 from commonplace.services.collections import Collection
 from commonplace.toolsets.notes.service.repeats import MAX_REPEATS, REPEAT_SECONDS
 
 TRAILER = "Commonplace-Request"
 """Key of the line in a commit's message that names the call."""
+SETTLE_SECONDS = 10.0
+"""Maximum time in seconds to wait for another server's call, which takes a push."""
+SETTLE_INTERVAL = 0.05
 _BATCH = 32
 """Commits that are read together."""
 _TRAILERS = re.compile(r"\n\n(?:[A-Za-z0-9-]+: .*\n?)+\Z")
@@ -37,7 +42,7 @@ def with_call(message: str, mark: str) -> str:
 
 
 def require_unmade(collection: Collection, mark: str) -> None:
-    """Check that the branch of a replica has no commit of a call.
+    """Check that the branch of a replica has no commit of a call, and that none waits for its push.
 
     Looks at the commits of the last `REPEAT_SECONDS`, by their own times, and at `MAX_REPEATS` at most.
 
@@ -47,15 +52,39 @@ def require_unmade(collection: Collection, mark: str) -> None:
 
     Raises:
         CallMadeError: it has one.
+        UnavailableError: one waits for its push, on behalf of another server.
     """
     if collection.replica is None:
         return
     line = f"{TRAILER}: {mark}"
+    if _is_pending(collection.replica, line):  # looked for first: it may be on the branch the next moment
+        raise UnavailableError(
+            "This call was sent to another server before, and is still being made.",
+            kind="remote",
+            hint="Send it again with the same request_id.",
+            retry_after=1,
+        )
     head = collection.store.history.head()
     for commit in _latest(collection):
         if line in commit.message.splitlines():
             record_written(collection.store.identity, head)  # the answer contains the commit
             raise CallMadeError(collection, commit)
+
+
+def wait_until_settled(collection: Collection, mark: str) -> None:
+    """Wait while a commit of a call waits for its push on behalf of another server, at most `SETTLE_SECONDS`.
+
+    Do not call it within a transaction.
+    """
+    deadline = time.monotonic() + SETTLE_SECONDS
+    replica = collection.replica
+    while replica is not None and _is_pending(replica, f"{TRAILER}: {mark}") and time.monotonic() < deadline:
+        time.sleep(SETTLE_INTERVAL)
+
+
+def _is_pending(replica: Replica, line: str) -> bool:
+    writer = replica.status().writer
+    return writer is not None and any(line in message.splitlines() for message in writer.messages)
 
 
 def _latest(collection: Collection) -> Iterator[Commit]:

@@ -225,6 +225,7 @@ class _Run:
         content = _replaced(document.raw, step.text)
         if content == raw:
             self._known[address] = raw, SeenEvidence.PASSED  # the writer sent exactly this text
+            transaction.put(address, raw)  # a replica confirms that the remote has it
             return StepResult(step, address, raw, raw)
         evidence = self._require_evidence(address, raw, step.revision)
         redirected = self._redirected(address, raw, content)
@@ -246,6 +247,7 @@ class _Run:
             redirected = self._redirected(address, raw, content)
             self._put(address, content, evidence, raw)
             return StepResult(step, address, raw, content, redirected=redirected)
+        self._transaction.put(address, raw)
         return StepResult(step, address, raw, content)
 
     def _move(self, step: MoveStep) -> StepResult:

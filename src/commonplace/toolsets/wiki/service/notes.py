@@ -305,13 +305,30 @@ class LocalNotes:
         state = note_lookup.state_of(self._collection, address)
         conditions.require(state.names)
         if state.raw == raw:
-            return self._answer(address, state.revision, unchanged=True)
+            if self._is_latest(address, state):
+                return self._answer(address, state.revision, unchanged=True)
+            state = note_lookup.state_of(self._collection, address)
         raise ConflictError(
             f"The page {address.id} exists, so a revision is required to write it.",
             kind="page",
             hint="Read the page and send the revision that it gives.",
             current_revision=state.revision,
         )
+
+    def _is_latest(self, address: Address, state: note_lookup.NoteState) -> bool:
+        """Whether the remote of a replica has this state, too; true without a remote.
+
+        Raises:
+            NotFoundError: the remote has no such note.
+            UnavailableError: the remote cannot be read now.
+        """
+        if self._collection.replica is None:
+            return True
+        try:
+            writes.replace(self._collection, address, state.raw, WriteRequest(expected=state.blob))
+        except ConflictError:
+            return False
+        return True
 
     def _state(self, address: Address) -> note_lookup.NoteState | None:
         try:
