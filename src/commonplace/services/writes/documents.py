@@ -20,6 +20,7 @@ from commonplace.domain.errors import (
     TooLargeError,
 )
 from commonplace.domain.ports import Transaction
+from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.deadline import Deadline, after_write
 from commonplace.services.extensions import entry_fields
@@ -157,6 +158,22 @@ def replace(
 ) -> WriteReceipt:
     """Replace a document's whole text."""
     return edit(collection, address, lambda _: content, intent, whole=True)
+
+
+def is_at_remote(collection: Collection, address: Address, content: bytes) -> bool:
+    """Whether the remote of a replica has these bytes of a document, as the replica does; true without a remote.
+
+    Raises:
+        NotFoundError: the remote has no such document.
+        UnavailableError: the remote cannot be read now.
+    """
+    if collection.replica is None:
+        return True
+    try:
+        replace(collection, address, content, WriteRequest(expected=revision_of(content)))
+    except ConflictError:
+        return False
+    return True
 
 
 def edit_section(

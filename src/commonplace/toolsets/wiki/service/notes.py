@@ -305,7 +305,7 @@ class LocalNotes:
         state = note_lookup.state_of(self._collection, address)
         conditions.require(state.names)
         if state.raw == raw:
-            if self._is_latest(address, state):
+            if writes.is_at_remote(self._collection, address, raw):
                 return self._answer(address, state.revision, unchanged=True)
             state = note_lookup.state_of(self._collection, address)
         raise ConflictError(
@@ -315,26 +315,10 @@ class LocalNotes:
             current_revision=state.revision,
         )
 
-    def _is_latest(self, address: Address, state: note_lookup.NoteState) -> bool:
-        """Whether the remote of a replica has this state, too; true without a remote.
-
-        Raises:
-            NotFoundError: the remote has no such note.
-            UnavailableError: the remote cannot be read now.
-        """
-        if self._collection.replica is None:
-            return True
-        try:
-            writes.replace(self._collection, address, state.raw, WriteRequest(expected=state.blob))
-        except ConflictError:
-            return False
-        return True
-
     def _state(self, address: Address) -> note_lookup.NoteState | None:
-        try:
+        with suppress(NotFoundError):
             return note_lookup.state_of(self._collection, address)
-        except NotFoundError:
-            return None
+        return None
 
     def _reread(self, address: Address) -> KnowledgeError:
         """The error for a conflict found under the lock, with the wiki's form of the current revision."""
