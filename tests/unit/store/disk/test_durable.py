@@ -87,16 +87,11 @@ def test_files_are_closed_when_the_block_fails(tmp_path: Path) -> None:
 def test_every_byte_goes_through_a_pipe_that_takes_few_at_a_time() -> None:
     reader, writer = os.pipe()
     content = os.urandom(60_000)
-    try:
-        write_all(writer, content)
-        write_all(writer, b"")
-        os.close(writer)
-        with os.fdopen(reader, "rb") as file:
-            assert file.read() == content
-    finally:
-        for descriptor in (reader, writer):
-            if os.path.exists(f"/proc/self/fd/{descriptor}"):
-                os.close(descriptor)
+    with os.fdopen(reader, "rb") as file:
+        with os.fdopen(writer, "wb"):
+            write_all(writer, content)
+            write_all(writer, b"")
+        assert file.read() == content
 
 
 def test_folders_that_are_missing_are_passed_over_and_files_are_no_folders(tmp_path: Path) -> None:
