@@ -72,6 +72,12 @@ WAYS: dict[str, Way] = {
 }
 
 
+def is_clean_after(read: Act, repo: GitRepo) -> bool:
+    """Whether Git's index is up to date after a read, which passes while another thread holds the writer lock."""
+    read()
+    return repo.git("--no-optional-locks", "status", "--porcelain", "--untracked-files=no") == ""
+
+
 def reverts_nothing(repo: GitRepo, path: str) -> None:
     """The user's plain commit changes nothing."""
     head = repo.git("rev-parse", "HEAD")
@@ -93,7 +99,7 @@ def test_a_read_is_enough_for_the_users_commit_to_revert_nothing(way: str, tmp_p
         read()
         assert repo.git("status", "--porcelain", "--untracked-files=no") == "MM kb/n.md"
         lock.unlink()
-        read()
+        eventually(lambda: is_clean_after(read, repo))
         reverts_nothing(repo, "kb/n.md")
 
 
@@ -154,8 +160,8 @@ def test_the_store_of_projects_is_mended_by_a_read(tmp_path: Path) -> None:
         client.call("update_chapter", **chapter, new_content="acknowledged")
         assert GitRepo(home).git("status", "--porcelain", "--untracked-files=no") == "MM projects/x/knowledge/d.md"
         (home / ".git/index.lock").unlink()
-        client.call("get_chapter", **chapter)
         repo = GitRepo(home)
+        eventually(lambda: is_clean_after(lambda: client.call("get_chapter", **chapter), repo))
         repo.git("config", "user.name", "U")
         repo.git("config", "user.email", "u@example.org")
         reverts_nothing(repo, "projects/x/knowledge/d.md")
@@ -167,5 +173,5 @@ def test_a_server_that_watches_the_repository_needs_no_read(tmp_path: Path) -> N
         (repo.path / ".git/index.lock").touch()
         write()
         (repo.path / ".git/index.lock").unlink()
-        eventually(lambda: repo.git("--no-optional-locks", "status", "--porcelain", "--untracked-files=no") == "")
+        eventually(lambda: is_clean_after(lambda: None, repo))
         reverts_nothing(repo, "n.md")

@@ -26,6 +26,8 @@ MOUNTS = """\
 32 27 0:41 / /n rw - nfs4 server:/share rw
 33 27 0:42 / /f rw - fuse.sshfs host rw
 """
+NEVER_OPEN = 2**30
+"""A descriptor above every limit. The number of one that was closed may be another thread's by now."""
 ROOT, BARE, OLD, XFS = (os.makedev(254, minor) for minor in range(4))
 
 
@@ -82,7 +84,7 @@ def test_data_is_written_out_and_a_file_that_is_closed_is_an_error(tmp_path: Pat
     os.close(descriptor)
     for flush in (write_out, flush_whole):
         with pytest.raises(OSError, match="Bad file descriptor"):
-            flush(descriptor)
+            flush(NEVER_OPEN)
     reading, writing = os.pipe()
     for end in (reading, writing):
         with pytest.raises(OSError, match="Invalid argument"):  # of the fsync: a pipe has no pages
