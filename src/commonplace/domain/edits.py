@@ -14,6 +14,7 @@ from itertools import islice
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, LinkKind, Section
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.markdown.frontmatter_links import scalar_style
 from commonplace.domain.markdown.line_ends import is_mixed, utf8, with_line_ends, with_unix_line_ends
 from commonplace.domain.markdown.link_rewrites import LinkMove, moved_target, written_target
 
@@ -212,6 +213,7 @@ def rewrite_links(
     old: Address | Mapping[int, Address] | None = None,
     moved_to: Address | None = None,
     leads: Callable[[str, LinkKind], Address | None] | None = None,
+    spellings: Mapping[int, bytes] | None = None,
 ) -> bytes:
     """Rewrite links after a move, each in its author's style. Only their paths change.
 
@@ -225,6 +227,7 @@ def rewrite_links(
         moved_to: The document's own new address; None if it does not move.
         leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
             another document or file is not used. None if every style is acceptable.
+        spellings: Bytes of new targets that are known already, by position.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -237,11 +240,15 @@ def rewrite_links(
         start, end = link.target_span.start, link.target_span.end
         if not link.target or not end:
             continue
+        if spellings and position in spellings:
+            changes[start, end] = spellings[position]
+            continue
         before = old.get(position) if isinstance(old, Mapping) else old
         move = LinkMove(document.address, here, before or (document.address if new == moved_to else new), new)
         target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
-            changes[start, end] = written_target(link, target, raw[start:end], raw[start - 1 : start])
+            style = scalar_style(raw, document.frontmatter, start) if link.kind == LinkKind.FRONTMATTER else ""
+            changes[start, end] = written_target(link, target, raw[start:end], style.encode() or raw[start - 1 : start])
     return _with_changes(raw, changes)
 
 

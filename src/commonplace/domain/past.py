@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Commit
     from commonplace.domain.ports import Index, Store
 
@@ -24,6 +25,10 @@ class PastCommits(Protocol):
 
     def latest(self, until: float) -> Commit | None:
         """The newest commit of the branch's first-parent line that is dated at or before a time in Unix seconds."""
+        ...
+
+    def latest_with(self, address: Address, *, within: int) -> str:
+        """Id of the newest commit of the first-parent line that contains a file; "" if none of the newest `within`."""
         ...
 
     def store(self, commit: str) -> Store:

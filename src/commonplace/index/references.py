@@ -13,6 +13,7 @@ from typing import cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.links import link_key, resolve_target
+from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.index.catalogue.database import read_number
@@ -141,7 +142,8 @@ def _is_of_another_day(wanted: str, ident: str) -> bool:
 
 def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
     """Ids of the names that are most similar to a text letter by letter, best first, then by id."""
-    matchers = [SequenceMatcher(None, form, autojunk=False) for form in {wanted, link_key(wanted)}]
+    bare = without_suffix(wanted)  # the letters of a suffix would be half of a short name
+    matchers = [SequenceMatcher(None, form, autojunk=False) for form in {bare, link_key(bare)} if form]
     scores: dict[str, float] = {}
     least = MIN_SIMILARITY
     for ident, name in entries:

@@ -88,7 +88,7 @@ def evidence(collections: Sequence[Collection], query: SearchQuery, mode: Search
 def fit(
     found: Sequence[EvidenceSection], question: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> list[Row]:
-    """The best sections that fit into the budget.
+    """The best sections that fit into the budget. The first one that does not fit ends the list.
 
     Args:
         found: Sections, best first.
@@ -106,9 +106,10 @@ def fit(
             # Escaped characters take more space, so the text is cut by the size of its final form.
             text = excerpt(text, words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
             row, size = show(one, text)
-        if size <= room and (text or not one.text):
-            rows.append(row)
-            room -= size
+        if size > room or (one.text and not text):
+            break
+        rows.append(row)
+        room -= size
     return rows
 
 

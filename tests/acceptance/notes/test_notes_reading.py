@@ -274,6 +274,33 @@ def test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed(tmp_path
     assert changed.startswith("Not committed: kept.md\n  kept.md\n  @@ -1 +1,3 @@\n   # Kept\n  +\n  +Less.\n")
 
 
+def test_a_deletion_that_no_commit_has_is_no_commits_deletion(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {"tea.md": "# Tea\n", "kept.md": "# Kept\n"})
+    with agent("mcp", repo.path, "--tier", "write", "--commit", "manual", "--no-embed") as client:
+        client.text("read", page="tea")
+        client.text("delete", page="tea")
+        told = client.text("changes", deleted=True)
+    assert told.startswith(f"tea.md deleted and not committed yet; last in {repo.git('rev-parse', 'HEAD')[:12]}: ")
+
+
+@pytest.mark.parametrize("diff", [False, True])
+def test_changes_go_on_at_the_commit_that_did_not_fit(tmp_path: Path, *, diff: bool) -> None:
+    repo = new_repo(tmp_path / "base", {"list.md": "# List\n"})
+    for number in range(30):
+        repo.commit(f"Commit number {number}", **{"list.md": "# List\n\n" + f"- line {number}\n" * (number % 7 * 5)})
+    (repo.path / "list.md").write_text("# List\n\nNot committed.\n")
+    seen: list[str] = []
+    with agent("mcp", repo.path, "--no-embed") as client:
+        cursor: str | None = ""
+        while cursor is not None:
+            told = client.text("changes", diff=diff, cursor=cursor, max_tokens=200)
+            seen += re.findall(r"Commit number \d+", told)
+            more = re.search(r"More: cursor='(\d+)'", told)
+            cursor = more[1] if more else None
+    assert list(dict.fromkeys(seen)) == [f"Commit number {number}" for number in reversed(range(30))]
+    assert diff or len(seen) == 30, "no commit is shown twice"
+
+
 def test_what_is_unknown_is_refused_with_the_nearest(reader: Agent) -> None:
     for tool, arguments in {
         "changes": {"folder": "drinkss"},

@@ -40,6 +40,15 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     return tuple(_Block(text, inner.start).links(root)) if root and root.kind == "mapping" else ()
 
 
+def scalar_style(source: bytes, frontmatter: Frontmatter, at: int) -> str:
+    """The quotation mark of the scalar at a byte offset, or the `|` or `>` of a block scalar; "" for a plain one."""
+    inner = block_range(source, frontmatter)
+    root = layout(source[inner.start : inner.end].decode())
+    offset = len(source[inner.start : at].decode())
+    scalars = (node for node in root.walk() if node.kind == "scalar") if root else ()
+    return next((node.style for node in scalars if node.start <= offset < node.end), "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Block:
     """The lines of a frontmatter, and their byte offset in the document."""

@@ -48,7 +48,7 @@ def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
         text: Text with every line end as `\n`.
         newline: The new line end.
         replaced: In a document with mixed line ends, the bytes that the text replaces; unchanged lines preserve their
-            line ends.
+            line ends, and other lines get the line end of these bytes if all of theirs are the same.
 
     Raises:
         InvalidInputError: the text contains a lone surrogate.
@@ -57,6 +57,8 @@ def with_line_ends(text: str, newline: str, replaced: bytes = b"") -> bytes:
         return utf8(text if newline == "\n" else text.replace("\n", newline))
     pieces = _LINE_END.split(replaced.decode("utf-8", "replace"))
     old = list(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
+    kinds = set(pieces[1::2])
+    newline = kinds.pop() if kinds in ({"\n"}, {"\r\n"}) else newline
     new = text.split("\n")
     ends = _kept_ends(old, new, newline)
     return utf8("".join([line + end for line, end in zip(new, ends, strict=True)]))

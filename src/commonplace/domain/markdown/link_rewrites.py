@@ -26,7 +26,6 @@ from commonplace.domain.yamlblock.scalars import is_plain, scalar_text
 
 _MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
 _NOT_IN_WIKILINKS = re.compile(r"[\^|\[\]]")
-_QUOTING = re.compile(r"[\"'\\]")
 _SAFE = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/!$'*+,;=:@[]"
 _HIGH = bytes(range(0x80, 0x100))
 _ENCODED_LETTER = re.compile(rb"%[89A-Fa-f]")
@@ -91,7 +90,7 @@ def _from_folder(link: Link, written: str, move: LinkMove, path: str, relative: 
     """The spellings of a path from the page's own folder.
 
     The shortest path stays the shortest, so that a page that moves away and back has its old links. A detour such as
-    `../a/x.md` inside of `a` stays as long as it leads right.
+    `../a/x.md` inside of `a` stays as long as it leads right, and is `../b/x.md` after the folder is renamed to `b`.
     """
     markdown, fixed = link.kind in _MARKDOWN_KINDS, is_fixed(written)
     still_ends = not markdown and not fixed and ends_path(fold(without_suffix(written)), move.new, fold)
@@ -102,10 +101,20 @@ def _from_folder(link: Link, written: str, move: LinkMove, path: str, relative: 
     stays = move.old == move.new and move.moved_to == move.source
     if leads_still and (markdown or fixed) and (stays or written.removeprefix("./") != shortest):
         return (link.target,)
+    detour = _as_deep(written, path, move.moved_to.folder) if written.removeprefix("./") != shortest else ""
     # A bare path in a wikilink is looked up from the root first: a link that stated its base still states it.
     dotted = written.startswith("./") or (fixed and not markdown)
     spelt = f"./{relative}" if dotted and not relative.startswith(".") else relative
-    return (spelt,) if markdown or is_fixed(spelt) else (spelt, path)
+    spellings = (spelt,) if markdown or is_fixed(spelt) else (spelt, path)
+    return (detour, *spellings) if detour else spellings
+
+
+def _as_deep(written: str, path: str, folder: str) -> str:
+    """The new path with as many `../` as the old one; "" if it had none, or if these lead elsewhere now."""
+    parts = written.split("/")
+    up = "../" * next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+    base = joined(folder, up) if up else None
+    return f"{up}{path[len(base) :]}" if base is not None and path.startswith(base) else ""
 
 
 def _by_end(link: Link, written: str, move: LinkMove, path: str, relative: str) -> tuple[str, ...]:
@@ -167,7 +176,7 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
         link: The link.
         target: The path to write.
         before: The replaced path, whose style of escapes is preserved.
-        opening: The byte before the path.
+        opening: The byte before the path; in a front matter, the style of its scalar, or this byte if it is plain.
 
     Raises:
         InvalidInputError: the path cannot be written in a link of this kind.
@@ -197,12 +206,20 @@ def _in_markdown(target: str, before: bytes, *, angled: bool) -> bytes:
 
 
 def _in_yaml(target: str, opening: bytes) -> bytes:
-    """Write a target inside the preceding quotation marks, inside a longer scalar, or as a scalar."""
+    """Write a target inside a quoted or block scalar, inside a longer plain scalar, or as a scalar."""
     if opening == b"'":
         return target.replace("'", "''").encode()
     quoted = scalar_text(target, quote='"')
     if opening == b'"':
         return quoted[1:-1].encode()
-    if opening.strip() and (_QUOTING.search(target) or not is_plain(target, flow=True)):
-        raise InvalidInputError("The new path cannot be written inside a text of the front matter.", kind="path")
-    return (target if is_plain(target, flow=True) else quoted).encode()
+    if opening in {b"|", b">"}:
+        return target.encode()
+    if not opening.strip():
+        return (target if is_plain(target, flow=True) else quoted).encode()
+    if not is_plain(f"a{target}", flow=True):  # it is not the scalar's beginning, which has further rules
+        raise InvalidInputError(
+            f"The new path {target} cannot be written inside an unquoted text of the front matter.",
+            kind="path",
+            hint="Put this text in quotation marks, or use a path without any of , [ ] { } : # in it.",
+        )
+    return target.encode()

@@ -14,7 +14,7 @@ from commonplace.services.writes.documents import (
     replace_once,
 )
 from commonplace.services.writes.moves import preview_moves
-from commonplace.services.writes.renames import rename
+from commonplace.services.writes.renames import rename, rename_folder, require_moves
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "preview_moves",
     "put_all",
     "rename",
+    "rename_folder",
     "replace",
     "replace_once",
+    "require_moves",
 ]

@@ -17,6 +17,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.services.collections import Collection
 from commonplace.services.links import as_read_in
 from commonplace.services.writes.documents import existing, require_free
+from commonplace.services.writes.earlier_links import EarlierLinks
 from commonplace.services.writes.links_after import LinksAfter
 
 
@@ -33,6 +34,8 @@ class MovePlan:
     """Pages with links that the new names would have redirected; these links now contain the path of their target."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to a moved file now."""
+    rewritten: tuple[Address, ...] = ()
+    """Moved pages in which links are rewritten, by their new addresses."""
     not_rewritten: tuple[Address, ...] = ()
     """Pages that are not UTF-8, by their new addresses: their bytes stay, and links in them no longer lead right."""
 
@@ -76,6 +79,7 @@ def plan_moves(
     relinks = _Relinks(collection, moves, after)
     taken = [one for one in after.redirected() if one.found.target not in moves and one.found.source not in moves]
     pinned = {one.found.source for one in taken if one.found.target is not None}
+    rewritten: list[Address] = []
     for source in sorted({*linking, *pinned, *present, *(old for old in moves if old.is_document)}):
         if not transaction.exists(source):
             continue
@@ -83,12 +87,13 @@ def plan_moves(
         content = relinks.rewritten(document)
         if source in moves:
             contents[moves[source]] = content
+            rewritten += [moves[source]] if content != document.raw else []
         elif content != document.raw:
             contents[source] = content
     came = frozenset(moves.values())
     gained = {one.found.source for one in taken if one.found.target is None and one.now in came}
     pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
-    return MovePlan(dict(moves), contents, came, pinned_pages, tuple(sorted(gained)), lost)
+    return MovePlan(dict(moves), contents, came, pinned_pages, tuple(sorted(gained)), tuple(rewritten), lost)
 
 
 def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:
@@ -195,6 +200,7 @@ class _Relinks:
         self._collection = collection
         self._moves = moves
         self._after = after
+        self._earlier = EarlierLinks(collection, moves, after)
         self._names = {old: _lasting_names(collection, old) for old in moves if old.is_document}
         self.pinned: set[Address] = set()
         """The documents, by their new addresses, with links to other documents that the move would have taken over."""
@@ -226,7 +232,8 @@ class _Relinks:
             return self._after.leads(path, kind, here)
 
         moved_to = here if here != document.address else None
-        return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads)
+        earlier = self._earlier.spellings(document, here, targets)
+        return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads, spellings=earlier)
 
 
 def _lasting_names(collection: Collection, address: Address) -> frozenset[str]:

@@ -59,13 +59,21 @@ def moved_address(collection: Collection, old: Address, to: str) -> Address:
         InvalidInputError: `to` is not the path of a page, or is the path of a folder without the slash.
     """
     path = to.strip().removeprefix("./")
-    if path.endswith("/") and path.strip("/"):
+    if path in {"", ".", "/"} and to.strip():
+        return Address(old.name)
+    if path.endswith("/"):
         return parse_document_address(f"{path}{old.name}")
     if is_document_path(path):
         return parse_document_address(path)
     suffix = old.path[len(old.id) :]
     within = f"{old.folder}/{path}" if old.folder and "/" not in to else path
     address = parse_document_address(f"{within}{suffix}")
+    if address == old and within != path:
+        raise InvalidInputError(
+            f"{path!r} is the page's name already: a name keeps the page in {old.folder}/.",
+            kind="path",
+            hint=f"Give './{path}' to move it to the top.",
+        )
     for folder in {address.id, parse_document_address(path).id}:
         if folder != old.id:
             _require_no_folder(collection, Address(f"{folder}.md"), f"{folder}/")

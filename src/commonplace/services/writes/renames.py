@@ -1,16 +1,19 @@
-"""Moves a document and rewrites the links to it, as one durable transaction."""
+"""Moves a document or a folder and rewrites the links to it, as one durable transaction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import existing, index_written
-from commonplace.services.writes.moves import plan_moves
+from commonplace.services.writes.moves import folder_moves, plan_moves
+from commonplace.services.writes.new_paths import has_folder
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
@@ -42,38 +45,85 @@ def rename(
         AlreadyExistsError: the new address, or that of a file, is taken.
         InvalidInputError: both addresses are the same.
     """
-    return on_latest(collection, lambda: _rename(collection, address, new_address, intent, files))
+    named = replace(intent, message=intent.message or f"Rename: {address.id} -> {new_address.id}")
+    return on_latest(collection, lambda: _rename(collection, {address: new_address, **files}, named))
 
 
-def _rename(
-    collection: Collection,
-    address: Address,
-    new_address: Address,
-    intent: WriteRequest,
-    files: Mapping[Address, Address],
-) -> WriteReceipt:
-    message = intent.message or f"Rename: {address.id} -> {new_address.id}"
-    moves = {address: new_address, **files}
-    with collection.store.transaction(message, intent.author) as transaction:
-        moved = existing(collection, transaction, address)
-        evidence = evidence_of(collection, address, moved, intent)
+def rename_folder(
+    collection: Collection, folder: str, target: str, intent: WriteRequest = UNCONDITIONAL
+) -> tuple[Mapping[Address, Address], WriteReceipt]:
+    """Move every file below a folder to the same relative path below another, and rewrite every link to these files.
+
+    Args:
+        collection: Collection of the folder.
+        folder: Path of the folder, without a slash at its end.
+        target: Its new path.
+        intent: As for any write, without a revision.
+
+    Returns:
+        New address by old address of the files, and the receipt of the first of them.
+
+    Raises:
+        NotFoundError, AlreadyExistsError, InvalidInputError: as for `rename`, or from `require_moves`.
+    """
+    named = replace(intent, message=intent.message or f"Rename: {folder}/ -> {target}/")
+
+    def move() -> tuple[Mapping[Address, Address], WriteReceipt]:
+        moves = require_moves(collection, folder, target)
+        return moves, _rename(collection, moves, named)
+
+    return on_latest(collection, move)
+
+
+def require_moves(collection: Collection, folder: str, target: str) -> Mapping[Address, Address]:
+    """New address by old address of the files below a folder that is moved.
+
+    Raises:
+        NotFoundError: there is no page below the folder.
+        InvalidInputError: the new path is invalid, or lies below the folder.
+    """
+    if not has_folder(collection, folder):
+        raise NotFoundError(
+            f"There is no folder {folder!r} with pages.",
+            kind="folder",
+            hint="List the folder above it.",
+            reference=folder,
+            nearest=collection.index.nearest(folder),
+        )
+    if f"{target}/".startswith(f"{folder}/"):
+        raise InvalidInputError(f"{target!r} lies in {folder!r} itself.", kind="path", hint="Give another folder.")
+    return folder_moves(collection, folder, target)
+
+
+def _rename(collection: Collection, moves: Mapping[Address, Address], intent: WriteRequest) -> WriteReceipt:
+    pages = {old: new for old, new in moves.items() if old.is_document}
+    with collection.store.transaction(intent.message, intent.author) as transaction:
+        evidence = {new: _evidence(collection, transaction, old, intent) for old, new in pages.items()}
         plan = plan_moves(collection, transaction, moves)
         contents, came_from = plan.contents, plan.came_from
         known = _known(collection, transaction, plan.others, intent)
+        unseen = [old for old, new in pages.items() if evidence[new] is not SeenEvidence.SHOWN]
+        taken = [old for old in unseen if takes_away(transaction.read(old), contents[pages[old]])]
         for old in moves:
             transaction.remove(old, keep=False)
-        if evidence is not SeenEvidence.SHOWN and takes_away(moved, contents[new_address]):
-            transaction.retain(address)
+        for old in taken:
+            transaction.retain(old)
         for place, content in contents.items():  # the writer may not have seen these lines
-            unseen = place not in plan.came and known.get(place) is not SeenEvidence.SHOWN
-            transaction.put(place, content, keep=unseen, moved_from=came_from.get(place))
-    note_write(collection, address, None, intent)
-    for place, known_by in {new_address: evidence, **known}.items():
+            keep = place not in plan.came and known.get(place) is not SeenEvidence.SHOWN
+            transaction.put(place, content, keep=keep, moved_from=came_from.get(place))
+    for old in pages:
+        note_write(collection, old, None, intent)
+    for place, known_by in {**evidence, **known}.items():
         note_write(collection, place, contents[place], intent, known_by)
     answer_by = index_written(collection, [*moves, *contents])
     receipt = transaction.receipt
-    links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained, plan.not_rewritten)
-    return WriteReceipt(new_address, receipt.revisions[new_address], receipt.commit, links=links, answer_by=answer_by)
+    links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained, plan.rewritten, plan.not_rewritten)
+    first = next(iter(moves.values()))
+    return WriteReceipt(first, receipt.revisions[first], receipt.commit, links=links, answer_by=answer_by)
+
+
+def _evidence(collection: Collection, transaction: Transaction, address: Address, intent: WriteRequest) -> SeenEvidence:
+    return evidence_of(collection, address, existing(collection, transaction, address), intent)
 
 
 def _known(

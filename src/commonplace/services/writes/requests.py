@@ -52,6 +52,8 @@ class RewrittenLinks:
     """Rewritten documents with links that the new name would have redirected."""
     gained: tuple[Address, ...] = ()
     """Documents with links that led nowhere and lead to the renamed document now."""
+    rewritten: tuple[Address, ...] = ()
+    """Renamed documents in which links were rewritten, by their new addresses."""
     not_rewritten: tuple[Address, ...] = ()
     """Documents that are not UTF-8, unchanged, with links that no longer lead right."""
 

@@ -53,6 +53,7 @@ def test_a_text_takes_the_line_ends_of_its_document() -> None:
         (b"a\r\nb\nc\r\n", "a\nnew\nb\nc\n", b"a\r\nnew\r\nb\nc\r\n"),
         (b"a\r\nb\nc\r\n", "b\nc\n", b"b\nc\r\n"),
         (b"a\rb\nc", "a\nb\nc\nd", b"a\rb\nc\r\nd"),
+        (b"a\nb\n", "A\nB\n", b"A\nB\n"),
         (b"a\nb\r\n", "", b""),
     ],
 )

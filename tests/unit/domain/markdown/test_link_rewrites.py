@@ -156,8 +156,12 @@ def test_a_name_that_a_wikilink_cannot_hold_is_refused(name: str) -> None:
         ("target: old idea", "- x.md", 'target: "- x"'),
         ("target: 'old idea'", "it's.md", "target: 'it''s'"),
         ('target: "old idea"', 'say "x".md', 'target: "say \\"x\\""'),
-        ("target: kb:old idea", "yes.md", None),
-        ("target: '[[old idea]]'", "it's.md", None),
+        ("target: kb:old idea", "yes.md", "target: kb:yes"),
+        ("target: '[[old idea]]'", "it's.md", "target: '[[it''s]]'"),
+        ('target: "[[old idea]]"', 'say "x", y.md', 'target: "[[say \\"x\\", y]]"'),
+        ("target: |\n     [[old idea]]", "a, 'b'.md", "target: |\n     [[a, 'b']]"),
+        ("target: see [[old idea]]", "./x/y.md", "target: see [[y]]"),
+        ("target: see [[old idea]]", "a, b.md", None),
     ],
 )
 def test_names_in_front_matter_are_quoted_where_they_must_be(before: str, name: str, after: str | None) -> None:

@@ -19,7 +19,7 @@ import typer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy, recording_retained
-from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError
+from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError, InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.yamlblock.loader import load
@@ -30,10 +30,10 @@ from commonplace.faces.cli.text_input import read_text
 from commonplace.faces.redirected_links import not_rewritten_lines, redirect_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 from commonplace.services import typed_entries, writes
-from commonplace.services.collections import Collection, record_of
+from commonplace.services.collections import Collection, Collections, record_of
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.links_after import LinksAfter, RedirectedLink, redirected_by
-from commonplace.services.writes.new_paths import moved_address, new_page_address
+from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ def command(
         if record is None and way == "" and not consent.revision:
             _create(session, collection, reference, (text, intent))
             return
-        record = collections.locate(reference).record
+        record = record or _located(collections, reference, way)
         _require_seen(collection, record, way, text, consent)
         if consent.dry_run:
             _show_plan(session, collection, record, how)
@@ -146,6 +146,14 @@ def command(
         with recording_retained() as kept:
             written = _change(collection, record, how, (text, intent))
         _show(session, collection, written, _action(way, record, written), kept if how.delete else in_no_commit(kept))
+
+
+def _located(collections: Collections, reference: str, way: str) -> Record:
+    folder = reference.strip("/")
+    if way == "--rename" and has_folder(collections.members[0], folder):
+        hint = f"Give a page, or move the folder: commonplace mv {folder}/ NEW/"
+        raise InvalidInputError(f"{folder!r} is a folder.", kind="path", hint=hint)
+    return collections.locate(reference).record
 
 
 def _create(session: Session, collection: Collection, reference: str, what: tuple[bytes, WriteRequest]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 import pygit2
 from pygit2.enums import SortMode
@@ -30,6 +31,7 @@ from commonplace.store.git.past.revision_walk import Spans, commit_value
 from commonplace.store.git.past.touched_documents import TouchedDocuments
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.tree_store import Hides, TreeSource, TreeStore
+from commonplace.store.git.trees.tree_diff import TreeDiff
 
 _REFUSAL = "it is a state of the past"
 
@@ -81,6 +83,12 @@ class CommitLookup:
             line = guarded(self._first_parents)
         name = next((name for when, name in line if when <= until), "")
         return commit_value(self._repository.commit(name)) if name else None
+
+    def latest_with(self, address: Address, *, within: int) -> str:
+        """Id of the newest commit of the first-parent line that contains a file; "" if none of the newest `within`."""
+        trees, path = TreeDiff(self._repository), os.fsencode(self._prefix + address.path)
+        line = islice(self._newest_first(self._repository.head), within)
+        return guarded(lambda: next((str(one.id) for one in line if trees.at(str(one.tree_id), path)), ""))
 
     def store(self, commit: str) -> Store:
         """The files of a commit."""

@@ -52,8 +52,18 @@ class SharedBodies:
         return {"notice": f"{said} Read on with kb_get and body_offset, or take a smaller limit."}
 
 
-def search_within(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int) -> ToolResult:
-    """The best sections of all entries with their headings, within a budget of `tokens`."""
+def search_within(
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int, limit: int | None = None
+) -> ToolResult:
+    """The best sections of the best entries with their headings, within a budget.
+
+    Args:
+        collections: The searched collections.
+        query: The query; its offset counts sections.
+        mode: By words, similarity or both.
+        tokens: The budget.
+        limit: Maximum number of sections; None for as many as fit.
+    """
     gathered = evidence(collections, query, mode)
     found = gathered.sections
     answer: dict[str, Json] = {
@@ -66,9 +76,12 @@ def search_within(collections: Sequence[Collection], query: SearchQuery, mode: S
     if gathered.notice:
         answer["notice"] = gathered.notice
     room = CHARACTERS_PER_TOKEN * tokens - size_of(answer) - MARGIN
-    rows = fit(found, query.text, room, _shown)
-    more = len(rows) < len(found)
-    return answer | {"count": len(rows), "total": len(found), "has_more": more, "results": rows}
+    rows = fit(found[query.offset :][:limit], query.text, room, _shown)
+    more = query.offset + len(rows) < len(found)
+    shown: dict[str, Json] = {"count": len(rows), "total": len(found), "has_more": more, "results": rows}
+    if more and not rows:
+        shown["suggestion"] = "No section fits into max_tokens: give a larger one."
+    return answer | shown
 
 
 def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:

@@ -63,7 +63,8 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
         snippet=SNIPPET_CHARACTERS,
     )
     if arguments.max_tokens:
-        return search_within(collections, query, arguments.mode, arguments.max_tokens)
+        limit = arguments.limit if "limit" in arguments.model_fields_set else None
+        return search_within(collections, query, arguments.mode, arguments.max_tokens, limit)
     answer = searches.search(collections, query, arguments.mode)
     bodies = SharedBodies()
     results = [_show_hit(call, hit, arguments, bodies) for hit in answer.hits]

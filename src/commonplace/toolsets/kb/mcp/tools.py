@@ -29,7 +29,8 @@ TOOLS = (
         title="Search entries",
         description=(
             "Search by words and meaning, best first, with a snippet that matches. Words are OR-ed and ranked; "
-            '"a phrase", -without, AND, OR, NOT. With max_tokens: the sections themselves, as many as fit. '
+            '"a phrase", -without, AND, OR, NOT. With max_tokens: the sections themselves, as many as fit, and offset '
+            "counts these. "
             'Example: {"query": "restore database", "tags": ["runbook"], "limit": 5}'
         ),
         handler=bind(parameters.KbSearch, entries.kb_search),

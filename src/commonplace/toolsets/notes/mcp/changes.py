@@ -43,27 +43,31 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     answer = BoundedAnswer(arguments.max_tokens)
     chosen, wanted = _wanted(call, arguments)
     if arguments.sections:
-        return _shown(answer, _section_lines(chosen[0], wanted), 0)
+        return _shown(answer, _section_lines(chosen[0], wanted))
     if arguments.deleted:
         lines = [line for one in chosen for line in _deleted_lines(call, one, wanted)]
-        return _shown(answer, lines or ["No deleted pages."], 0)
+        return _shown(answer, lines or ["No deleted pages."])
     skipped = _cursor(arguments.cursor)
     lines: list[str] = []
-    for collection in chosen:
+    for collection in () if skipped else chosen:
         if not collection.store.history.available:
             lines += _without_history(collection, wanted)
-            continue
-        if not skipped:
+        else:
             lines += _uncommitted(collection, wanted, diff=arguments.diff)
-        found = list(islice(commits(collection, wanted, call.go_on), skipped, skipped + MAX_SHOWN_COMMITS))
-        for one in found:
-            lines.append(_commit_line(one, paged=wanted.address is not None))
-            if arguments.diff:
-                lines += _diffs(collection, one)
-    if not lines:
+    with_commits = (one for one in chosen if one.store.history.available)
+    every = ((where, one) for where in with_commits for one in commits(where, wanted, call.go_on))
+    ends: list[int] = []
+    for collection, one in islice(every, skipped, skipped + MAX_SHOWN_COMMITS + 1):
+        lines.append(_commit_line(one, paged=wanted.address is not None))
+        if arguments.diff:
+            lines += _diffs(collection, one)
+        ends.append(len(lines))
+    if not lines and not skipped:
         require_known_folder(chosen, wanted.prefix)
         _require_known_author(chosen, wanted, call)
-    return _shown(answer, lines or ["No changes."], skipped, by_commit=not arguments.diff)
+    more = len(ends) > MAX_SHOWN_COMMITS
+    lines = lines[: ends[-2]] if more else lines
+    return _shown(answer, lines or ["No changes."], skipped, ends[:MAX_SHOWN_COMMITS], more=more)
 
 
 def _require_known_author(chosen: Sequence[Collection], wanted: ChangeFilter, call: Call) -> None:
@@ -155,17 +159,30 @@ def _cursor(text: str) -> int:
     return int(text or 0)
 
 
-def _shown(answer: BoundedAnswer, lines: Sequence[str], skipped: int, *, by_commit: bool = False) -> str:
+def _shown(
+    answer: BoundedAnswer, lines: Sequence[str], skipped: int = 0, ends: Sequence[int] = (), *, more: bool = False
+) -> str:
+    """The lines that fit, and the way to the rest.
+
+    Args:
+        answer: The answer.
+        lines: The lines.
+        skipped: Number of commits before the first line.
+        ends: Number of lines up to the end of each commit.
+        more: Whether there are commits after the last line.
+    """
     answer.reserve("More: cursor='999999999', or a larger max_tokens.")
     added = answer.add_all(lines)
-    if added == len(lines):
+    if added == len(lines) and not more:
         return answer.text()
     if not added:
         answer.release()
         answer.add_shortened(lines[0])
-    following = f"cursor='{skipped + max(added, 1)}', or " if by_commit else ""
+    whole = sum(1 for end in ends if end <= added)
+    ways = [f"cursor='{skipped + max(whole, 1)}'"] if ends else []
+    ways += ["a larger max_tokens"] if added < len(lines) else []
     answer.release()
-    return answer.text(f"More: {following}a larger max_tokens.")
+    return answer.text(f"More: {', or '.join(ways)}.")
 
 
 def _commit_line(one: PageCommit, *, paged: bool) -> str:
@@ -254,7 +271,9 @@ def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> 
     lines: list[str] = []
     for one in deleted_pages(collection, wanted, MAX_DELETED, call.go_on):
         what = f"moved to {one.moved_to}" if one.moved_to else "deleted"
-        who = f"{day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]}"
+        who = "and not committed yet"
+        if one.deleted_in is not None:
+            who = f"{day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]}"
         how = "" if one.moved_to else f"; last in {one.last_in[:12]}: {restore_command(one.address, one.last_in)}"
         lines.append(f"{one.address.path} {what} {who}{how}")
     trash = collection.store.trash

@@ -15,6 +15,8 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 P = TypeVar("P", bound=BaseModel)
 _NARROWING = {"folder": "folder", "tag": "tag", "type": "type", "author": "by"}
 """Argument of the tools by error kind, for errors about folders, tags, types and authors."""
+_READING = frozenset({"overview", "search", "read", "links", "changes"})
+"""The tools that change nothing."""
 MAX_SHOWN_ARGUMENT = 200
 """Maximum length in characters of an argument that the suggested next call repeats."""
 
@@ -84,8 +86,11 @@ def _after_a_page(tool: str, error: KnowledgeError, given: dict[str, Json]) -> s
     if place:
         return _page_of_a_day(tool, str(place), given)
     reference = str(error.context.get("reference", ""))
-    again = f"{tool} {_json(_with_page(given, reference, near))}"
-    return again if near else f"search {_json({'query': reference, **_moment(given)})}"
+    if not near:
+        return f"search {_json({'query': reference, **_moment(given)})}"
+    if tool not in _READING:  # a change of another page must not be one repetition away
+        return f"read {_json({'page': near})}"
+    return f"{tool} {_json(_with_page(given, reference, near))}"
 
 
 def _with_page(given: dict[str, Json], reference: str, near: str) -> dict[str, Json]:

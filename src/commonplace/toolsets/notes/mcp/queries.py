@@ -20,11 +20,13 @@ from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, Not
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
     BoundedAnswer,
+    LineRange,
     NoRoomError,
     ShownLines,
     add_lines,
     add_outline,
     line_of,
+    line_range,
     next_call,
     no_room,
     tokens_of,
@@ -41,7 +43,6 @@ MIN_SECTION_CHARS = 300
 MIN_OUTLINE_ROOM = 400
 """Characters of room below which a read shows no outline, only the beginning of the text."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
-_LINES = re.compile(r"\s*(\d{1,9})\s*(?:-\s*(\d{1,9})?\s*)?")
 
 
 def search(call: Call, arguments: NotesSearch) -> ToolResult:
@@ -60,6 +61,9 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     if not found and not window:
         _require_known(arguments, chosen, prefix)
         return _nothing(arguments, chosen, answer, gathered.notice)
+    if len(found) <= skipped:
+        answer.add("No more results.")
+        return answer.text()
     if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections take precedence
         answer.add(gathered.notice)
     answer.reserve(next_call("search", query="", cursor="999999.9999"))
@@ -99,9 +103,8 @@ def _nothing(arguments: NotesSearch, chosen: Sequence[Collection], answer: Bound
         answer.add(notice)
     narrowed = arguments.model_dump(exclude_unset=True).keys() - {"query", "max_tokens", "at"}
     if narrowed:
-        answer.add(
-            f"It was narrowed by {', '.join(sorted(narrowed))}. {answer.following('search', query=arguments.query)}"
-        )
+        by = [f"fields ({', '.join(arguments.fields)})" if one == "fields" else one for one in sorted(narrowed)]
+        answer.add(f"It was narrowed by {', '.join(by)}. {answer.following('search', query=arguments.query)}")
     near = [name for collection in chosen for name in collection.index.nearest(arguments.query)]
     if near:
         answer.add(f"Nearest pages: {', '.join(near[:3])}")
@@ -165,15 +168,21 @@ def read(call: Call, arguments: NotesRead) -> ToolResult:
     pages = [arguments.page] if isinstance(arguments.page, str) else list(dict.fromkeys(arguments.page))
     if not 1 <= len(pages) <= MAX_PAGES:
         raise InvalidInputError(f"page is a list of {len(pages)}.", kind="argument", hint=f"Give 1 to {MAX_PAGES}.")
+    if arguments.lines and (arguments.section or arguments.query):
+        raise InvalidInputError(
+            "lines are counted in the whole page.", kind="argument", hint="Give lines alone, or section without lines."
+        )
     if len(pages) == 1:
         answer = BoundedAnswer(arguments.max_tokens, arguments.at)
         _read_reference(call, pages[0], arguments, answer)
         return answer.text()
     answer = BoundedAnswer(arguments.max_tokens)
     for number, reference in enumerate(pages):
-        share = (answer.room // 4) // (len(pages) - number)
+        left = answer.room // 4
+        share = min(max(left // (len(pages) - number), MIN_TOKENS), left)
         if share < MIN_TOKENS:
-            answer.add_shortened(f"No room for {len(pages) - number} more: {', '.join(pages[number:])}")
+            rest = next_call("read", page=pages[number:], **({"at": arguments.at} if arguments.at else {}))
+            answer.add_shortened(f"No room for {len(pages) - number} more. {rest}")
             break
         part = BoundedAnswer(share, arguments.at)
         try:
@@ -219,46 +228,34 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     text = source[part.start : part.end] if part else source
     first = source.count(b"\n", 0, part.start) + 1 if part else 1
     lines = text.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
-    start, end = _range(arguments.lines, len(lines)) if arguments.lines else (1, len(lines))
+    wanted = line_range(arguments.lines, len(lines)) if arguments.lines else LineRange(1, len(lines))
     path_shown = shown_path(collections, collection, address)
     head = f"{path_shown} {which}" + (f" [{part.name}]" if part else "")
-    _add_range(head, "\n".join(lines[start - 1 : end]), path_shown, (first + start - 1, first + end - 1), answer)
+    shifted = LineRange(wanted.first + first - 1, wanted.last + first - 1, wanted.skipped)
+    _add_range(head, wanted.text_of(lines), path_shown, shifted, answer)
     return True
 
 
-def _add_range(head: str, text: str, path: str, lines: tuple[int, int], answer: BoundedAnswer) -> ShownLines:
+def _add_range(head: str, text: str, path: str, lines: LineRange, answer: BoundedAnswer) -> ShownLines:
     """A head line, the lines of a range that fit, and the call for the rest."""
-    following = answer.following("read", page=path, lines="999999-999999")
+    following = answer.following("read", page=path, lines="999999+999999-999999")
     answer.reserve(following)
     if not answer.add(head):
         raise no_room(answer, len(head) + len(following))
-    shown = add_lines(answer, text, lines[0])
+    shown = add_lines(answer, text, lines.first, lines.skipped)
     answer.release()
-    rest = answer.following("read", page=path, lines=f"{shown.last + 1}-{lines[1]}") if shown.last < lines[1] else ""
-    if shown.note or rest:
+    more = shown.shown or shown.last < lines.last
+    rest = answer.following("read", page=path, lines=shown.rest(lines.last)) if more else ""
+    if rest:
         answer.add_shortened(f"{shown.note}{rest}")
     return shown
-
-
-def _range(lines: str, count: int) -> tuple[int, int]:
-    """The first and last line of a range, counted from 1."""
-    found = _LINES.fullmatch(lines)
-    first = int(found[1]) if found else 0
-    last = min(int(found[2] or count), count) if found and "-" in lines else first
-    if not 1 <= first <= last <= count:
-        raise InvalidInputError(
-            f"Invalid argument lines: {lines[:40]!r} of {count} lines.",
-            kind="argument",
-            hint="Give a range such as '10-40', counted from 1.",
-        )
-    return first, last
 
 
 def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: BoundedAnswer) -> None:
     document = page.collection.index.document(page.record.address)
     name = arguments.section or page.fragment
     if arguments.query:
-        _show_answering(call, page, document, arguments.query, answer)
+        _show_answering(call, page, document, (arguments.query, name), answer)
     elif arguments.lines:
         _show_lines(call, page, document, arguments.lines, answer)
     elif name:
@@ -293,7 +290,7 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
         return
     first = source.count(b"\n", 0, part.start) + 1
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    following = f"Lines 999999-999999. {answer.following('read', page=path, lines='999999-999999')}"
+    following = f"Lines 999999-999999. {answer.following('read', page=path, lines='999999+999999-999999')}"
     answer.reserve(following)
     size = f"{head} {tokens_of(text)} tokens, more than fit."
     inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]
@@ -307,7 +304,8 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
         _remember(call, page, document, part.start, _line_end(source, shown.whole))
     count = text.removesuffix("\n").count("\n") + first
     end = count if part.name else ""  # a section's rest ends with the section
-    rest = answer.following("read", page=path, lines=f"{shown.last + 1}-{end}") if shown.last < count else ""
+    more = shown.shown or shown.last < count
+    rest = answer.following("read", page=path, lines=shown.rest(end)) if more else ""
     answer.release()
     answer.add_shortened(f"{shown.note or f'Lines {first}-{shown.last} shown. '}{rest}".rstrip())
 
@@ -315,32 +313,46 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
 def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, answer: BoundedAnswer) -> None:
     every = document.encoded.decode("utf-8", "replace").removeprefix("\ufeff").split("\n")
     count = len(every) - (not every[-1])
-    first, last = _range(lines, count)
-    head = _head(call, page, document, f"lines {first}-{last} of {count}")
+    wanted = line_range(lines, count)
+    head = _head(call, page, document, f"lines {wanted.first}-{wanted.last} of {count}")
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    shown = _add_range(head, "\n".join(every[first - 1 : last]), path, (first, last), answer)
-    source = document.encoded
+    shown = _add_range(head, wanted.text_of(every), path, wanted, answer)
+    first, source = wanted.first + bool(wanted.skipped), document.encoded
     if shown.whole >= first:
         _remember(call, page, document, _line_end(source, first - 1), _line_end(source, shown.whole))
 
 
-def _show_answering(call: Call, page: FoundPage, document: Document, question: str, answer: BoundedAnswer) -> None:
-    """Add the page's sections that match a question, best first."""
-    address = page.record.address
+def _show_answering(
+    call: Call, page: FoundPage, document: Document, asked: tuple[str, str], answer: BoundedAnswer
+) -> None:
+    """Add the page's sections that match a question, best first; only those within a part, if one is named."""
+    address, (question, name) = page.record.address, asked
+    part = _part(document, name) if name else None
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
     best = [one for one in gather([page.collection], query, "hybrid") if one.record.address == address]
-    head = _head(call, page, document, "")
+    if part is not None:
+        inside = {one.anchor for one in document.sections if part.start <= one.start < part.end}
+        best = [one for one in best if one.anchor in inside]
+    head = _head(call, page, document, part.name if part else "")
+    path = shown_path(call.services.collections, page.collection, address)
+    longest = max((" > ".join(one.path) for one in best), key=len, default="")
+    following = answer.following("read", page=path, section=longest)
+    answer.reserve(following)
     if not answer.add(head):
-        raise no_room(answer, len(head))
-    words = query_words(question)
+        raise no_room(answer, len(head) + len(following))
+    words, rest = query_words(question), ""
     for one in best:
         line = f"## {' > '.join(one.path) or '(beginning)'}"
         text = excerpt(one.text, words, answer.room - len(line) - 1)
-        if not text or not answer.add(line) or not answer.add(text):
+        added = bool(text) and answer.add(line) and answer.add(text)
+        if not added or len(text) < len(one.text.strip()):
+            rest = answer.following("read", page=path, **({"section": " > ".join(one.path)} if one.path else {}))
             break
+    answer.release()
     if not best:
-        path = shown_path(call.services.collections, page.collection, address)
-        answer.add_shortened(f"No section answers. {answer.following('read', page=path)}")
+        rest = f"No section answers. {answer.following('read', page=path)}"
+    if rest:
+        answer.add_shortened(rest)
 
 
 def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,46 @@ ROUND_TOKENS = 50
 """A budget in an error is a multiple of this."""
 TRAILER = 56
 """Number of characters reserved for the last line: the size, and a first sentence."""
+
+
+_LINES = re.compile(r"\s*(\d{1,9})(?:\+(\d{1,9}))?\s*(?:-\s*(\d{1,9})?\s*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """A range of lines, counted from 1."""
+
+    first: int
+    last: int
+    skipped: int = 0
+    """Number of characters of the first line that are left out."""
+
+    def text_of(self, lines: Sequence[str]) -> str:
+        """The text of the range.
+
+        Args:
+            lines: All lines, without their ends.
+        """
+        first, *others = lines[self.first - 1 : self.last]
+        return "\n".join([first[self.skipped :], *others])
+
+
+def line_range(given: str, count: int) -> LineRange:
+    """Parse an argument `lines`: `7`, `10-40`, `10-`, or `10+200-40` from behind the first 200 characters of line 10.
+
+    Raises:
+        InvalidInputError: it is no range of the lines from 1 to `count`.
+    """
+    found = _LINES.fullmatch(given)
+    first = int(found[1]) if found else 0
+    last = min(int(found[3] or count), count) if found and "-" in given else first
+    if found is None or not 1 <= first <= last <= count:
+        raise InvalidInputError(
+            f"Invalid argument lines: {given[:40]!r} of {count} lines.",
+            kind="argument",
+            hint="Give a range such as '10-40', counted from 1.",
+        )
+    return LineRange(first, last, int(found[2] or 0))
 
 
 def tokens_of(text: str) -> int:
@@ -115,17 +156,24 @@ class ShownLines:
     """Number of the last line, whole or cut."""
     whole: int
     """Number of the last whole line."""
+    shown: int = 0
+    """Number of characters of the last line up to where it was cut; 0 if it was not."""
     note: str = ""
     """A sentence about a line that was cut; "" if none was."""
 
+    def rest(self, last: int | str) -> str:
+        """The argument `lines` for the rest up to a line."""
+        return f"{self.last}+{self.shown}-{last}" if self.shown else f"{self.last + 1}-{last}"
 
-def add_lines(answer: BoundedAnswer, text: str, first: int) -> ShownLines:
+
+def add_lines(answer: BoundedAnswer, text: str, first: int, skipped: int = 0) -> ShownLines:
     """Add as many lines as fit, at least a part of the first one, so that a call for the rest never begins there again.
 
     Args:
         answer: The answer; what follows the lines is reserved.
         text: The lines.
         first: The number of the first line.
+        skipped: Number of characters of the first line that are not in the text.
 
     Raises:
         NoRoomError: not even a part of the first line has room.
@@ -138,13 +186,15 @@ def add_lines(answer: BoundedAnswer, text: str, first: int) -> ShownLines:
         kept.append(line)
         room -= len(line) + 1
     if kept and answer.add("\n".join(kept)):
-        return ShownLines(first - 1 + len(kept), first - 1 + len(kept))
-    line = text.partition("\n")[0]
-    note = f"Line {first} is cut: it has {len(line)} characters; a larger max_tokens shows more. "
-    shown = answer.room - len(note) - 1
-    if shown < MIN_CUT or not answer.add(f"{line[:shown]}…"):
-        raise no_room(answer, len(note))
-    return ShownLines(first, first - 1, note)
+        last = first - 1 + len(kept)
+        return ShownLines(last, 0 if skipped and len(kept) == 1 else last)
+    size = skipped + len(text.partition("\n")[0])
+    reserved = len(f"Line {first} is cut: characters {size}-{size} of {size}. ")
+    shown = answer.room - reserved - 1
+    if shown < MIN_CUT or not answer.add(f"{text[:shown]}…"):
+        raise no_room(answer, reserved)
+    end = skipped + shown
+    return ShownLines(first, first - 1, end, f"Line {first} is cut: characters {skipped + 1}-{end} of {size}. ")
 
 
 def no_room(answer: BoundedAnswer, needed: int) -> NoRoomError:

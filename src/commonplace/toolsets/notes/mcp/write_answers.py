@@ -40,7 +40,8 @@ def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: Move
     name = partial(shown_path, call.services.collections, collection)
     moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves]
     others = [name(one) for one in plan.others if one not in plan.pinned]
-    lines = [f"Would move {amount(len(moved), 'file')}: {named_pages(moved)}"]
+    inside = f", with links rewritten in {len(plan.rewritten)}" if plan.rewritten else ""
+    lines = [f"Would move {amount(len(moved), 'file')}{inside}: {named_pages(moved)}"]
     lines.append(f"Links would follow in {amount(len(others), 'other page')}" + _named(others))
     if plan.pinned:
         pinned = [name(one) for one in plan.pinned]
@@ -106,9 +107,11 @@ def _done(call: Call, collection: Collection, one: StepResult) -> str:
             return f"Deleted {path}"
         case MoveStep(old=old, new=new, moves=moves):
             if old.endswith("/"):
-                return f"Moved {old} -> {new} ({amount(len(moves), 'file')}){_following(one)}"
+                inside = f", links rewritten in {len(one.rewritten)} of them" if one.rewritten else ""
+                return f"Moved {old} -> {new} ({amount(len(moves), 'file')}{inside}){_following(one)}"
             was = shown_path(call.services.collections, collection, moves[0][0])
-            return f"Moved {was} -> {path} {revision}{_following(one)}"
+            own = "; its own links were rewritten" if one.rewritten else ""
+            return f"Moved {was} -> {path} {revision}{own}{_following(one)}"
         case _ if one.unchanged:
             return f"Unchanged {path} {revision}: it already was so"
         case _:

@@ -12,8 +12,8 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoun
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
-from commonplace.services.writes import WriteRequest
-from commonplace.services.writes.moves import folder_moves, plan_moves
+from commonplace.services.writes import WriteRequest, require_moves
+from commonplace.services.writes.moves import plan_moves
 from commonplace.services.writes.new_paths import has_folder, moved_address
 from commonplace.toolsets.notes.mcp.parameters import (
     Change,
@@ -276,9 +276,7 @@ def _folder_step(call: Call, folder: str, arguments: NotesMove) -> tuple[Collect
     chosen, _ = folder_prefix(call.services.collections, arguments.page)
     collection = next(one for one in chosen if has_folder(one, folder))
     target = _within(call, collection, arguments.to).strip("/")
-    if f"{target}/".startswith(f"{folder}/"):
-        raise InvalidInputError(f"{target!r} lies in {folder!r} itself.", kind="path", hint="Give another folder.")
-    moves = folder_moves(collection, folder, target)
+    moves = require_moves(collection, folder, target)
     return collection, MoveStep(f"{folder}/", f"{target}/", tuple(moves.items()))
 
 

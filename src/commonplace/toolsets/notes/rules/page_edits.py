@@ -30,7 +30,7 @@ class PageChange:
     section: str = ""
     """Heading, heading path (`Setup > Linux`) or anchor; "" for the whole page.
 
-    Kinds `section`, `append` and `insert` change this section. Kind `replace` searches for `old` in this section.
+    Kinds `section`, `append` and `insert` change this section. Kinds `replace` and `task` search in this section.
     """
     text: str = ""
     old: str = ""
@@ -140,8 +140,14 @@ def _block(document: Document, change: PageChange) -> bytes:
 
 def _task(document: Document, change: PageChange) -> bytes:
     tasks = _tasks(document)
+    if change.section:
+        section = section_of(document, change.section)
+        end = section.tree_end if section.level else section.end
+        tasks = [one for one in tasks if section.start <= one[0] < end]
     wanted = " ".join(change.task.split())
     found = [one for one in tasks if one[1] == wanted] or [one for one in tasks if wanted and wanted in one[1]]
+    if len(found) > 1 and len({text for _, text in found}) == 1:
+        found = _of_equal(document, found, change)
     if len(found) != 1:
         names = [text for _, text in found or tasks]
         near = names[:MAX_NEAREST_TASKS] if found else get_close_matches(wanted, names, MAX_NEAREST_TASKS, 0.4)
@@ -157,6 +163,29 @@ def _task(document: Document, change: PageChange) -> bytes:
     return (
         document.raw if ticked == change.done else document.raw[:at] + b" x"[change.done :][:1] + document.raw[at + 1 :]
     )
+
+
+def _of_equal(document: Document, found: Sequence[tuple[int, str]], change: PageChange) -> Sequence[tuple[int, str]]:
+    """One of several tasks with the same text and heading: the first that the change would change.
+
+    Raises:
+        NotFoundError: kind "task": the tasks are below different headings.
+    """
+    headings = {_heading_above(document, at) for at, _ in found}
+    if len(headings) > 1:
+        raise NotFoundError(
+            f"{len(found)} tasks have the text {found[0][1][:80]!r}.",
+            kind="task",
+            hint=f"Give section, one of: {', '.join(sorted(headings))}.",
+        )
+    changing = (one for one in found if (document.raw[one[0] : one[0] + 1] != b" ") != change.done)
+    return [next(changing, found[0])]
+
+
+def _heading_above(document: Document, at: int) -> str:
+    """The headings above a byte offset, as an argument `section` names them; "" above the first."""
+    above = [one for one in document.sections if one.level and one.start <= at]
+    return " > ".join(above[-1].path) if above else ""
 
 
 def _tasks(document: Document) -> list[tuple[int, str]]:

@@ -54,7 +54,8 @@ class DeletedPage:
     """A deleted page, and the last commit that contains it."""
 
     address: Address
-    deleted_in: Commit
+    deleted_in: Commit | None
+    """The commit that deleted it; None if no commit has yet."""
     last_in: str
     moved_to: Address | None = None
     """The page to which the same commit moved the text; None if there is none."""
@@ -90,10 +91,11 @@ def deleted_pages(
                 continue
             met.add(address)
             last = _last_with(collection, address)
-            if last:
-                found[address] = DeletedPage(
-                    address, one.commit, last, _moved_to(collection, address, one.commit, last)
-                )
+            if last == one.commit.id:  # the file is gone, and no commit says so
+                found[address] = DeletedPage(address, None, last)
+            elif last:
+                moved_to = _moved_to(collection, address, one.commit, last)
+                found[address] = DeletedPage(address, one.commit, last, moved_to)
         if len(found) >= limit:
             break
     return list(found.values())[:limit]

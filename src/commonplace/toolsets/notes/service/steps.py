@@ -92,6 +92,8 @@ class StepResult:
     """Pages whose links were rewritten because the new names would have redirected them."""
     gained: tuple[Address, ...] = ()
     """Pages with links that led nowhere and lead to what a move moved now."""
+    rewritten: tuple[Address, ...] = ()
+    """Moved pages in which a move rewrote links."""
     not_rewritten: tuple[Address, ...] = ()
     """Pages that are not UTF-8, with links that a move made lead elsewhere."""
     redirected: tuple[RedirectedLink, ...] = ()
@@ -281,6 +283,7 @@ class _Run:
             relinked=tuple(plan.others),
             pinned=plan.pinned,
             gained=plan.gained,
+            rewritten=plan.rewritten,
             not_rewritten=plan.not_rewritten,
         )
 

@@ -17,7 +17,13 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section, replace_section
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.words.amounts import amount
-from commonplace.toolsets.projects.rules.headings import EditedDocument, has_title, heading_line, title_of
+from commonplace.toolsets.projects.rules.headings import (
+    EditedDocument,
+    has_title,
+    heading_line,
+    title_of,
+    without_hiding,
+)
 
 Position: TypeAlias = Literal["before", "after", "end"]
 
@@ -151,7 +157,7 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
         document = _with_chapters(document, section.start + 1, added)
     changed = replace_section(document, section._replace(tree_end=end), lines)
     behind = [s for s in document.sections if s.start >= end]
-    return EditedDocument(_checked(document, changed, behind), gone)
+    return EditedDocument(without_hiding(document, changed, behind), gone)
 
 
 def add_chapter(document: Document, title: str, text: str, position: Position = "end", reference: str = "") -> bytes:
@@ -177,7 +183,7 @@ def add_chapter(document: Document, title: str, text: str, position: Position = 
         document = _with_chapters(document, at, added, taken=title.strip())
     changed = inserted(document, at, f"{heading_line(level, title)}\n\n{_trimmed(lines)}")
     behind = [section for section in document.sections if section.start >= at and section.level]
-    return _checked(document, changed, behind, added=1)
+    return without_hiding(document, changed, behind, added=1)
 
 
 def remove_chapter(document: Document, title: str) -> EditedDocument:
@@ -234,25 +240,6 @@ def require_text(document: Document) -> None:
         )
 
 
-def _checked(document: Document, changed: bytes, behind: Sequence[Section], added: int = 0) -> bytes:
-    """The new bytes, if the sections after the change and the added one are still parsed.
-
-    Raises:
-        InvalidInputError: kind "content": a section would be hidden.
-    """
-    again = read_document(document.address, changed)
-    kept = [title_of(document, section) for section in behind]
-    now = [title_of(again, section) for section in again.sections if section.level]
-    before = sum(1 for section in document.sections if section.level) - len(behind)
-    if now[len(now) - len(kept) :] != kept or (added and len(now) < before + added + len(kept)):
-        raise InvalidInputError(
-            "The content would hide a chapter: a code fence, HTML block or comment is not closed",
-            kind="content",
-            hint="Close it, in the content or at the end of the document.",
-        )
-    return changed
-
-
 def _require_new(document: Document, title: str, taken: str = "") -> None:
     if title == taken or any(has_title(document, chapter.section, title) for chapter in read_chapters(document)):
         raise AlreadyExistsError(
@@ -296,7 +283,7 @@ def _with_chapters(document: Document, start: int, text: str, taken: str = "") -
     at = next(later, len(document.raw))
     changed = inserted(document, at, _trimmed(text))
     behind = [one for one in document.sections if one.start >= at and one.level]
-    return read_document(document.address, _checked(document, changed, behind, added=len(added)))
+    return read_document(document.address, without_hiding(document, changed, behind, added=len(added)))
 
 
 def _chapters_in(text: str) -> list[Chapter]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError
 
 _OPENING = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
 _CLOSING = re.compile(r"(?:(?<=[ \t])|^)#+[ \t]*$")
@@ -56,3 +59,31 @@ def titles_between(document: Document, start: int, end: int) -> tuple[str, ...]:
     """Titles of the sections that begin in a byte range of the document, in order."""
     found = [section for section in document.sections if section.level and start <= section.start < end]
     return tuple(title_of(document, section) for section in found)
+
+
+def without_hiding(
+    document: Document, changed: bytes, behind: Sequence[Section], added: int = 0, what: str = "chapter"
+) -> bytes:
+    """The new bytes, if the sections after the change and the added one are still parsed.
+
+    Args:
+        document: The document before the change.
+        changed: Its new bytes.
+        behind: Sections after the change.
+        added: Number of added sections.
+        what: Name of a section in the error.
+
+    Raises:
+        InvalidInputError: kind "content": a section would be hidden.
+    """
+    again = read_document(document.address, changed)
+    kept = [title_of(document, section) for section in behind]
+    now = [title_of(again, section) for section in again.sections if section.level]
+    before = sum(1 for section in document.sections if section.level) - len(behind)
+    if now[len(now) - len(kept) :] != kept or (added and len(now) < before + added + len(kept)):
+        raise InvalidInputError(
+            f"The content would hide a {what}: a code fence, HTML block or comment is not closed",
+            kind="content",
+            hint="Close it, in the content or at the end of the document.",
+        )
+    return changed

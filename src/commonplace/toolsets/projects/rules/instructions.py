@@ -16,6 +16,7 @@ from commonplace.toolsets.projects.rules.headings import (
     split_header,
     title_of,
     titles_between,
+    without_hiding,
 )
 from commonplace.toolsets.projects.rules.limits import check_title
 
@@ -38,13 +39,16 @@ def update_section(document: Document, header: str, text: str) -> EditedDocument
     Raises:
         NotFoundError: kind "section": there is no such section.
         AlreadyExistsError: kind "section": the text would add a section that exists.
+        InvalidInputError: kind "content": the text would hide a section.
     """
     section = find_instruction_section(document, header)
     gone = _below(document, section)
     lines, added = _parted(_without_header(header, text), section.level)
     if added:
         document = _with_sections(document, section.tree_end, added)
-    return EditedDocument(replace_section(document, section, lines), gone)
+    behind = [one for one in document.sections if one.level and one.start >= section.tree_end]
+    changed = replace_section(document, section, lines)
+    return EditedDocument(without_hiding(document, changed, behind, what="section"), gone)
 
 
 def add_section(document: Document, header: str, text: str, position: Position = "end", reference: str = "") -> bytes:
@@ -55,6 +59,7 @@ def add_section(document: Document, header: str, text: str, position: Position =
     Raises:
         AlreadyExistsError: kind "section": the section, or one in the text, exists.
         NotFoundError: kind "section": the reference does not exist.
+        InvalidInputError: kind "content": the text, or an unclosed fence before it, would hide a section.
     """
     level, title = check_header(header)
     _require_new(document, header)
@@ -67,7 +72,9 @@ def add_section(document: Document, header: str, text: str, position: Position =
     if added:
         document = _with_sections(document, at, added, taken=header)
     line = heading_line(level, title)
-    return inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
+    changed = inserted(document, at, f"{line}\n\n{body}" if body.strip() else line)
+    behind = [one for one in document.sections if one.level and one.start >= at]
+    return without_hiding(document, changed, behind, added=1, what="section")
 
 
 def remove_section(document: Document, header: str) -> EditedDocument:

@@ -99,12 +99,11 @@ def test_a_folder_a_section_and_a_conflict_have_their_own_next_call() -> None:
     assert hint("edit", ConflictError("x", hint="Read it."), page="tea") == 'Read it. Next: read {"page": "tea"}'
 
 
-def test_a_failed_step_is_repeated_as_a_step() -> None:
+@pytest.mark.parametrize("tool", ["write", "edit", "move", "delete", "transaction"])
+def test_no_change_of_another_page_is_proposed(tool: str) -> None:
     error = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"], step=2)
     steps = [{"do": "delete", "page": "a"}, {"do": "delete", "page": "tee"}]
-    assert (
-        hint("transaction", error, steps=steps) == 'Next: transaction with step 2 as {"do": "delete", "page": "tea.md"}'
-    )
+    assert hint(tool, error, page="tee", steps=steps) == 'Next: read {"page": "tea.md"}'
 
 
 def test_an_error_without_a_next_call_keeps_its_hint() -> None:

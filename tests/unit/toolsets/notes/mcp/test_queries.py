@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -179,16 +180,55 @@ def test_every_read_makes_progress_also_within_a_line_that_is_longer_than_the_bu
         services = Services(collections=Collections(lambda: [base.collection]))
         call = Call(services=services, tier="read", progress=lambda *_: None, session=SessionMemory())
         answers = [shown(call, "giant", max_tokens=100)]
-        while (found := re.search(r'"lines": "(\d+-\d*)"', answers[-1])) and len(answers) < 20:
+        while found := re.search(r'"lines": "([\d+]+-\d*)"', answers[-1]):
             answers.append(shown(call, "giant", lines=found[1], max_tokens=100))
         assert all(len(one) <= 400 for one in answers)
         told = "\n".join(answers)
-        assert len(answers) == 4
-        assert "Line 3 is cut: it has 10000 characters" in told
+        assert "Line 3 is cut: characters 1-167 of 10000. " in told
         assert "Between." in told
-        assert "Line 7 is cut: it has 10000 characters" in answers[-1]
+        text = "".join(one.split("\n")[1].removesuffix("…") for one in answers[1:])
+        assert "word " * 1_999 + "word" in text
+        assert "more " * 1_999 + "more" in text
         seen = call.session.seen(base.collection.name, "giant.md") if call.session else None
         assert seen is None or not seen.is_whole, "a line that is cut was not shown"
+
+
+def test_one_long_line_in_the_middle_is_read_from_a_character_on(call: Call) -> None:
+    assert "\nabout boats.\nMore of it." in shown(call, "long", lines="5+7-6")
+    for lines in ("5+", "+7", "5+x-9", "0+1"):
+        with pytest.raises(InvalidInputError, match="Invalid argument lines"):
+            shown(call, "long", lines=lines)
+
+
+def test_a_question_is_answered_within_a_section_and_lines_are_of_the_whole_page(call: Call) -> None:
+    told = shown(call, "notes/tea", query="tea water", section="Water")
+    assert "## Tea > Water\n" in told
+    assert "Green walrus" not in told
+    assert "[Tea > Water]" in shown(call, "notes/tea#Water", query="tea water")
+    for more in ({"section": "Water"}, {"query": "water"}):
+        with pytest.raises(InvalidInputError, match="lines are counted in the whole page"):
+            shown(call, "notes/tea", lines="1-2", **more)
+
+
+def test_an_answer_to_a_question_that_is_cut_says_where_the_rest_is(call: Call) -> None:
+    told = shown(call, "long", query="boats", max_tokens=100)
+    section = re.search(r'Next: read (\{.*\})', told)
+    assert section is not None
+    assert "Line " in shown(call, **json.loads(section[1]))
+
+
+def test_several_pages_within_a_small_budget_begin_and_go_on(call: Call) -> None:
+    told = shown(call, ["notes/tea", "notes/coffee", "long"], max_tokens=150)
+    assert "Green walrus tea." in told
+    rest = re.search(r'No room for \d more\. Next: read (\{.*\})', told)
+    assert rest is not None
+    assert json.loads(rest[1]) == {"page": ["long"]}
+
+
+def test_a_search_beyond_its_end_and_an_unknown_field_say_so(call: Call) -> None:
+    assert found(call, "walrus", cursor="0.99").startswith("No more results.")
+    assert found(call, "walrus", cursor="999.0").startswith("No more results.")
+    assert "narrowed by fields (stauts)" in found(call, "walrus", fields={"stauts": "open"})
 
 
 def test_a_budget_without_room_for_text_is_refused_with_one_that_has(tmp_path: Path) -> None:

@@ -141,3 +141,19 @@ def test_a_text_that_ends_its_section_is_known_as_appended() -> None:
     assert is_appended(document, PageChange(kind="append", section="Log", text="- second"))
     assert not is_appended(document, PageChange(kind="append", section="Log", text="- first"))
     assert not is_appended(document, PageChange(kind="append", text="- second"))
+
+
+TWICE = "# A\n\n- [ ] buy tea\n- [x] buy tea\n- [ ] buy tea\n\n# B\n\n- [ ] buy tea\n"
+
+
+def test_equal_tasks_are_told_apart_by_their_section_and_ticked_one_after_the_other() -> None:
+    with pytest.raises(NotFoundError, match="4 tasks have the text 'buy tea'") as caught:
+        changed(PageChange(kind="task", task="buy tea"), page=TWICE)
+    assert caught.value.hint == "Give section, one of: A, B."
+    in_a = PageChange(kind="task", task="buy tea", section="A")
+    assert changed(in_a, page=TWICE) == TWICE.replace("[ ]", "[x]", 1)
+    assert changed(in_a, in_a, in_a, page=TWICE) == TWICE.replace("[ ]", "[x]", 2)
+    in_b = PageChange(kind="task", task="tea", section="B")
+    assert changed(in_b, page=TWICE).endswith("# B\n\n- [x] buy tea\n")
+    with pytest.raises(NotFoundError, match="No task holds"):
+        changed(PageChange(kind="task", task="pot", section="B"), page=TWICE)

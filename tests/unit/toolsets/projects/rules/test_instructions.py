@@ -87,3 +87,17 @@ def test_a_position_beside_another_needs_a_reference() -> None:
     for reference in ("", "  "):
         with pytest.raises(InvalidInputError, match="reference_header is required when position is 'before'"):
             check_reference("before", reference, "reference_header")
+
+
+@pytest.mark.parametrize("open_block", ["```\nopen", "~~~\nopen", "<!-- open", "<pre>\nopen"])
+def test_a_text_that_would_hide_a_section_is_refused(open_block: str) -> None:
+    for change in (
+        lambda: update_section(of(TEXT), "## Testing", open_block),
+        lambda: add_section(of(TEXT), "## New", open_block, "before", "## Style"),
+        lambda: add_section(of(f"{TEXT}\n{open_block}\n"), "## New", "x"),
+    ):
+        with pytest.raises(InvalidInputError, match="would hide a section") as caught:
+            change()
+        assert caught.value.kind == "content"
+    last = update_section(of(TEXT), "## Style", open_block).raw
+    assert last.endswith(f"## Style\n\n{open_block}\n".encode()), "nothing follows that it could hide"
