@@ -97,7 +97,7 @@ BLOCKS: dict[str, Callable[[int], str]] = {
 def read_and_use(text: str) -> None:
     document = page(text)
     edits.replace_section(document, document.sections[-1], "new")
-    edits.append(document, "new")
+    edits.insert_text(document, len(document.raw), "new")
 
 
 @pytest.mark.parametrize("name", PAGES)

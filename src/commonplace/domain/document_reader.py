@@ -21,6 +21,8 @@ from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.words.text_decoder import decoded
 
+_ATTRIBUTE = rb"<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*"
+"""A tag of HTML up to the value of its `id` or `name`."""
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """Translation table of bytes: white space to a blank, everything else to `x`."""
@@ -113,13 +115,14 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
 
     Args:
         document: The document to search.
-        fragment: `Heading`, `Heading#Sub`, an anchor, or `^block`.
+        fragment: `Heading`, `Heading#Sub`, an anchor, the id or name of an HTML element, or `^block`.
 
     Raises:
         NotFoundError, InvalidInputError: as for `find_section`; kind "block" if there is no such block.
     """
     if not fragment.startswith("^"):
-        section = find_section(document, fragment.split("#"))
+        section = None if named_sections(document, fragment) else _around_element(document, fragment)
+        section = section or find_section(document, fragment.split("#"))
         return section.start, section.tree_end, section
     raw = document.encoded
     mark = _mark(document, raw, fragment)
@@ -139,12 +142,23 @@ def has_fragment(document: Document, fragment: str) -> bool:
     """Whether `find_fragment` finds at least one section or block. Cheaper, because it searches no similar names."""
     if fragment.startswith("^"):
         return _mark(document, document.encoded, fragment) >= 0
-    return bool(named_sections(document, fragment))
+    return bool(named_sections(document, fragment)) or _around_element(document, fragment) is not None
 
 
 def named_sections(document: Document, fragment: str) -> Sequence[Section]:
     """The sections that match a fragment equally well, in order; several if their headings are equal."""
     return _sections(document, _headings(fragment.split("#")))
+
+
+def _around_element(document: Document, fragment: str) -> Section | None:
+    """The section with the HTML element that has this `id` or `name`; None if there is no such element."""
+    name = fragment.removeprefix("#").encode()
+    raw = document.encoded
+    if not name or name not in raw:
+        return None
+    named = re.compile(_ATTRIBUTE + rb"""(?:"%b"|'%b'|%b(?=[\s>/]))""" % ((re.escape(name),) * 3))
+    found = named.search(raw, document.body_start)
+    return [one for one in document.sections if one.start <= found.start()][-1] if found else None
 
 
 def _headings(path: Sequence[str]) -> list[str]:

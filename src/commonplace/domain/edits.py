@@ -100,21 +100,10 @@ def remove_section(document: Document, section: Section) -> bytes:
     return document.raw[: section.start] + document.raw[end:]
 
 
-def append(document: Document, text: str) -> bytes:
-    """Append text as a separate paragraph. A document without a final line end gets none.
-
-    Raises:
-        InvalidInputError: the document is not UTF-8, or the text is empty or not valid Unicode.
-    """
-    content = _trimmed(text)
-    if not content:
-        raise InvalidInputError("There is no text to append.", kind="text")
-    return _inserted(document, len(document.raw), content)
-
-
 def insert_text(document: Document, at: int, text: str) -> bytes:
     """Insert a block of text at the start of a line or at the end, separated by blank lines.
 
+    A document without a final line end gets none.
     A list item or table row is inserted below the previous item or row without a blank line.
 
     Raises:

@@ -102,6 +102,54 @@ def test_several_fields_are_set_as_yaml_reads_them(shell: Shell) -> None:
     assert frontmatter == {"tags": ["b", "c"], "size": 3, "note": "a: b"}
 
 
+@pytest.mark.parametrize(
+    ("value", "held"),
+    [
+        ("Ticket #12 fixed", "Ticket #12 fixed"), ("&x y", "&x y"), ("!x", "!x"), ("#moc", "#moc"), ("*b", "*b"),
+        ("{{date}}", "{{date}}"), ("[[Home]]", "[[Home]]"), ("[[A]], [[B|x]]", "[[A]], [[B|x]]"), ("| x", "| x"),
+        ('"a" # b', '"a" # b'), ("12 # x", "12 # x"), ("a: b # c", "a: b # c"), ("@x", "@x"), ("- x", "- x"),
+        ("12", 12), ("true", True), ("2026-01-02", "2026-01-02"), ('"12"', "12"), ("[a, 'b #c']", ["a", "b #c"]),
+        ("[[1, 2], [3]]", [[1, 2], [3]]), ("{a: 1}", {"a": 1}), ("", None), ("null", None), ("~", None),
+    ],
+)  # fmt: skip
+def test_no_part_of_a_value_is_dropped(shell: Shell, repo: GitRepo, value: str, held: object) -> None:
+    shell.ok("write", "idea", "--set", f"topic={value}")
+    assert shell.ok("read", "idea", "--json").json["frontmatter"].get("topic") == held
+    if value == "[[Home]]":
+        assert 'topic: "[[Home]]"' in (repo.path / "idea.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "after"),
+    [
+        ("- [ ] a\n- [ ] b\n", "- [ ] c\n", "- [ ] a\n- [ ] b\n- [ ] c\n"),
+        ("| a |\n|---|\n| 1 |\n", "| 2 |\n", "| a |\n|---|\n| 1 |\n| 2 |\n"),
+        ("Text.\n", "More.\n", "Text.\n\nMore.\n"),
+    ],
+)
+def test_an_appended_row_goes_directly_below_its_list_or_table(
+    shell: Shell, repo: GitRepo, before: str, text: str, after: str
+) -> None:
+    (repo.path / "rows.md").write_text(before)
+    shell.ok("write", "rows", "--append", stdin=text)
+    assert (repo.path / "rows.md").read_text() == after
+
+
+@pytest.mark.parametrize(
+    ("ignored", "page", "pattern"),
+    [("private/\n", "private/deep/new", "!/private/"), ("*.tmp.md\n", "x/a.tmp.md", "!/x/a.tmp.md")],
+)
+def test_the_pattern_that_an_error_names_includes_the_ignored_page(
+    shell: Shell, repo: GitRepo, ignored: str, page: str, pattern: str
+) -> None:
+    (repo.path / ".gitignore").write_text(ignored)
+    told = shell("write", page, stdin="# New\n").stderr
+    assert f"include it with {pattern} in .commonplaceignore" in told
+    (repo.path / ".commonplaceignore").write_text(f"{pattern}\n")
+    shell.ok("write", page, stdin="# New\n")
+    assert shell.ok("read", page).text == "# New\n"
+
+
 def test_the_same_text_again_changes_nothing(shell: Shell, repo: GitRepo) -> None:
     done = shell.ok("write", "idea", "--set", "status=open", "--json")
     assert (done.json["action"], done.json["commit"]) == ("unchanged", "")

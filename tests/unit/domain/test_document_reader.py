@@ -241,3 +241,46 @@ def test_whether_a_link_s_fragment_is_there_is_told_as_it_is_found(fragment: str
         assert is_there
     else:
         assert is_there
+
+
+ELEMENTS = b"""# Page
+
+Text <a id="top"></a>.
+
+## Install
+
+<a id="winget" ></a> <span class=x id='quality-nov'>Q</span>
+
+<h3
+  name=plain>
+
+## Use
+
+`see` <a title="id=no" href="#x">x</a>
+"""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "heading"),
+    [("winget", "Install"), ("quality-nov", "Install"), ("plain", "Install"), ("top", "Page"), ("install", "Install")],
+)
+def test_an_element_of_html_is_found_by_its_id_or_name(fragment: str, heading: str) -> None:
+    document = read_document(Address("a.md"), ELEMENTS)
+    assert has_fragment(document, fragment)
+    _, _, section = find_fragment(document, fragment)
+    assert section is not None
+    assert section.heading == heading
+
+
+@pytest.mark.parametrize("fragment", ["wing", "no", "x", "Winget", "a\\b(", ""])
+def test_no_other_attribute_and_no_part_of_a_name_is_an_anchor(fragment: str) -> None:
+    document = read_document(Address("a.md"), ELEMENTS)
+    assert not fragment or not has_fragment(document, fragment)
+    if fragment:
+        with pytest.raises(NotFoundError):
+            find_fragment(document, fragment)
+
+
+def test_a_section_to_change_is_not_named_by_an_element_in_it() -> None:
+    with pytest.raises(NotFoundError):
+        find_section(read_document(Address("a.md"), ELEMENTS), ["#winget"])

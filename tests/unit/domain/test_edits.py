@@ -79,7 +79,7 @@ def test_writing_back_what_was_read_changes_nothing() -> None:
 def test_new_text_takes_on_the_line_ends_of_the_document() -> None:
     text = "# A\r\n\r\nold\r\n"
     assert replaced(text, "A", "one\ntwo\r\nthree\rfour") == "# A\r\n\r\none\r\ntwo\r\nthree\r\nfour\r\n"
-    assert edits.append(page(text), "x\ny").endswith(b"old\r\n\r\nx\r\ny\r\n")
+    assert edits.insert_text(page(text), len(page(text).raw), "x\ny").endswith(b"old\r\n\r\nx\r\ny\r\n")
     assert replaced("# A\n\nold\n", "A", "one\r\ntwo") == "# A\n\none\ntwo\n"
 
 
@@ -134,12 +134,12 @@ def test_the_body_is_replaced_below_the_front_matter() -> None:
     ],
 )
 def test_text_is_appended_as_a_paragraph(text: str, result: str) -> None:
-    assert edits.append(page(text), "\nnew\n\n").decode() == result
+    assert edits.insert_text(page(text), len(page(text).raw), "\nnew\n\n").decode() == result
 
 
 def test_nothing_cannot_be_appended() -> None:
     with pytest.raises(InvalidInputError):
-        edits.append(page("a"), " \n\t\n")
+        edits.insert_text(page("a"), 1, " \n\t\n")
 
 
 def test_sections_are_removed_with_all_below_them() -> None:
@@ -199,7 +199,7 @@ def test_what_is_no_text_is_never_changed() -> None:
         lambda: edits.replace_section(document, document.sections[0], "x"),
         lambda: edits.replace_body(document, "x"),
         lambda: edits.replace_text(document, "x"),
-        lambda: edits.append(document, "x"),
+        lambda: edits.insert_text(document, len(document.raw), "x"),
         lambda: edits.remove_section(document, document.sections[0]),
         lambda: edits.replace_once(document, "caf", "x"),
         lambda: edits.rewrite_links(document, {}),
@@ -213,7 +213,7 @@ def test_a_lone_surrogate_is_refused() -> None:
     for edit in (
         lambda: edits.replace_body(document, "\ud800"),
         lambda: edits.replace_text(document, "\ud800"),
-        lambda: edits.append(document, "\ud800"),
+        lambda: edits.insert_text(document, len(document.raw), "\ud800"),
         lambda: edits.replace_once(document, "x", "\ud800"),
         lambda: edits.replace_once(document, "\ud800", "x"),
     ):

@@ -19,6 +19,15 @@ def decoded(raw: bytes) -> str:
     return raw.decode("utf-8", _FALLBACK)
 
 
+def as_utf8(raw: bytes) -> bytes:
+    """The bytes of a file if they are UTF-8; otherwise its decoded text as UTF-8, without a byte order mark."""
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return decoded(raw.removeprefix(codecs.BOM_UTF8)).encode()
+    return raw
+
+
 def _cp1252(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error

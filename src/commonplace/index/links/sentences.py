@@ -12,6 +12,7 @@ from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.snippets import sentence_round
+from commonplace.domain.words.text_decoder import as_utf8
 
 
 def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[ResolvedLink]:
@@ -21,7 +22,7 @@ def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[Resolved
     for one in links:
         if one.source not in texts:
             try:
-                texts[one.source] = readable_source(one.source, store.read(one.source))
+                texts[one.source] = readable_source(one.source, as_utf8(store.read(one.source)))
             except (NotFoundError, StorageError):
                 texts[one.source] = b""
         told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from commonplace.domain.validation import violations
 from commonplace.services.collections import Collection
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.typed_entries import reference_types
+from commonplace.services.writes.new_paths import TEMPLATE_FOLDERS
 
 IMPORTANCE = range(1, 11)
 """Valid values of `importance`."""
@@ -97,7 +99,10 @@ def _dates(record: Record, *, entry: bool) -> Iterator[EntryFinding]:
     for name in DATE_FIELDS:
         value = record.frontmatter.get(name)
         if value not in (None, "") and not (isinstance(value, str) and is_date(value)):
-            message = f"{name} is {str(value)[:40]!r}; expected a date YYYY-MM-DD."
+            if record.address.folder in TEMPLATE_FOLDERS:  # a placeholder, such as {{date}}
+                continue
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            message = f"{name} is {shown[:40]!r}; expected a date YYYY-MM-DD."
             yield EntryFinding("invalid_date", graded(Severity.ERROR, entry=entry), message, name)
 
 

@@ -207,8 +207,8 @@ def replace_once(
 
 
 def append(collection: Collection, address: Address, text: str, intent: WriteRequest = UNCONDITIONAL) -> WriteReceipt:
-    """Append text to a document as a separate paragraph."""
-    return edit(collection, address, lambda document: edits.append(document, text), intent)
+    """Append text to a document, as a separate block or directly below a list or table; see `edits.insert_text`."""
+    return edit(collection, address, lambda document: edits.insert_text(document, len(document.raw), text), intent)
 
 
 def delete(

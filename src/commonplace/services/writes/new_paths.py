@@ -16,6 +16,8 @@ from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.services.collections import Collection, as_stored
 
+TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
+"""Folders that are searched for templates of new pages, in this order."""
 DAILY_FOLDER = "daily"
 """Folder of daily pages if there is none yet."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 
 from commonplace.domain.addresses import IGNORE_FILES, Address
@@ -30,6 +31,8 @@ Tracked = Callable[[], frozenset[str] | None]
 _AS_NONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM})
 """Errors after which an unreadable ignore file counts as empty, as in Git. After other errors the read is retried."""
 
+_ANY_PAGE = "a page of any name.md"
+"""A name for which hardly any pattern is written, so that a folder ignores it only if it ignores all pages."""
 _ESCAPED = re.compile(r"\\(.)")
 _Stamp = tuple[int, int, int]
 
@@ -94,6 +97,20 @@ class FolderRules:
             return False
         tracked = self.tracked()
         return tracked is not None and "/".join(path) not in tracked
+
+
+def including_pattern(address: Address, hides: Callable[[Address], bool]) -> str:
+    """The pattern in `.commonplaceignore` that includes an ignored document.
+
+    No pattern includes a document of an ignored folder, so it is that of the topmost ignored folder, if there is one.
+
+    Args:
+        address: The document.
+        hides: Whether a document is ignored.
+    """
+    folders = ["", *accumulate(address.folder.split("/"), "{}/{}".format)] if address.folder else [""]
+    ignored = [folder for folder in folders if hides(Address(f"{folder}/{_ANY_PAGE}" if folder else _ANY_PAGE))]
+    return f"!/{ignored[0]}/" if ignored and ignored[0] else f"!/{address}"
 
 
 class IgnoreRules:

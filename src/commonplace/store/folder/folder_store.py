@@ -17,7 +17,7 @@ from commonplace.domain.ports import History, Repository, Transaction
 from commonplace.store.disk.file_swap import FileChange, storage_errors
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.folder_scan import FolderScan
-from commonplace.store.disk.ignore_rules import IgnoreRules
+from commonplace.store.disk.ignore_rules import IgnoreRules, including_pattern
 from commonplace.store.disk.trash import SubfolderTrash
 from commonplace.store.folder.retention import Retention
 from commonplace.store.folder.transaction_draft import TransactionDraft
@@ -205,10 +205,11 @@ class FolderStore:
             if change.before is None:
                 require_new_name(address)
             if change.content is not None and address.is_document and self._rules.hides(address):
+                pattern = including_pattern(address, self._rules.hides)
                 raise InvalidInputError(
                     f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",
                     kind="document",
-                    hint=f"Choose another path, or include it with !/{address} in .commonplaceignore.",
+                    hint=f"Choose another path, or include it with {pattern} in .commonplaceignore.",
                 )
 
     def _require_writable(self) -> None:

@@ -9,6 +9,7 @@ from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Receipt, RetainedCopy, Revision
 from commonplace.domain.errors import InvalidInputError, ReadOnlyError
 from commonplace.domain.revisions import is_pointer, revision_of
+from commonplace.store.disk.ignore_rules import including_pattern
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_GITLINK, TreeEntry
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file
@@ -183,10 +184,11 @@ class TreeDraft:
                 path=address.path,
             )
         if address.is_document and self._hides(address):
+            pattern = including_pattern(address, self._hides)
             raise InvalidInputError(
                 f"{address} is ignored by an ignore file, so it would not be found. Nothing was changed.",
                 kind="document",
-                hint=f"Choose another path, or include it with !/{address} in .commonplaceignore.",
+                hint=f"Choose another path, or include it with {pattern} in .commonplaceignore.",
             )
 
 

@@ -10,6 +10,7 @@ there where text was deleted, or was replaced and is in no commit: `place` is `c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -40,7 +41,10 @@ from commonplace.services.writes.new_paths import has_folder, moved_address, new
 class EditOptions:
     """The kind of change; without any of these options, the whole text is written."""
 
-    append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False
+    append: Annotated[
+        bool,
+        typer.Option("--append", help="Add the text at the end, after a blank line unless it goes on a list or table."),
+    ] = False
     section: Annotated[
         str | None, typer.Option(metavar="HEADING", help='Replace the text of one section: "Set-up > Linux".')
     ] = None
@@ -89,6 +93,10 @@ class CommitOptions:
     ] = False
 
 
+_CLOSED = {('"', '"'), ("'", "'"), ("[", "]"), ("{", "}")}
+_LINKS_OR_PLACEHOLDER = re.compile(r"\[\[[^\[\]]*\]\]|\{\{")
+"""The beginning of `[[Page]]` and of a template's `{{date}}`."""
+_NULLS = {"null", "Null", "NULL", "~"}
 PINNED = " (to another page of that name: they give its path)"
 """Note for pages whose links to another page were replaced by paths, as a new name would have redirected them."""
 NEEDS_TEXT = frozenset({"", "--append", "--section"})
@@ -186,12 +194,23 @@ def _change(collection: Collection, record: Record, how: EditOptions, what: tupl
 
 
 def _field(given: str) -> tuple[str, Json]:
-    """Parse `KEY=VALUE` with a YAML value. None for an empty value; invalid YAML is taken as text."""
+    """Parse `KEY=VALUE`. None for an empty value.
+
+    The value is YAML if it is one whole quoted text, list or mapping, a number, a boolean, null or a date. Any other
+    text is taken as it is, also where YAML would read a comment, a tag, an alias or, in `[[Page]]`, a nested list.
+    """
     key, text = pair("--set", given)
+    stripped = text.strip()
+    if not stripped:
+        return key, None
     loaded = load(f"value: {text}")
     if loaded.problems or not isinstance(loaded.value, Mapping) or set(loaded.value) != {"value"}:
         return key, text
-    return key, loaded.value["value"]
+    value = loaded.value["value"]
+    first, last = stripped[0], stripped[-1]
+    is_closed = (first, last) in _CLOSED and not _LINKS_OR_PLACEHOLDER.match(stripped)
+    is_word = value is not None and not isinstance(value, str | Mapping | Sequence) and " #" not in stripped
+    return key, value if is_closed or is_word or stripped in _NULLS else text
 
 
 def _require_seen(collection: Collection, record: Record, way: str, text: bytes, consent: CommitOptions) -> None:

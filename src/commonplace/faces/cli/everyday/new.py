@@ -24,10 +24,8 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
-from commonplace.services.writes.new_paths import daily_folder, new_page_address
+from commonplace.services.writes.new_paths import TEMPLATE_FOLDERS, daily_folder, new_page_address
 
-TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
-"""Folders that are searched for templates, in this order."""
 DAILY = "daily"
 """Name of the template for daily pages."""
 

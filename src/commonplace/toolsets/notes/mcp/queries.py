@@ -272,8 +272,6 @@ def _part(document: Document, name: str) -> _Part:
     try:
         section = section_of(document, name)
     except NotFoundError:
-        if "#" not in name.lstrip("#"):
-            raise
         start, end, found = find_fragment(document, name)
         return _Part(start, end, " > ".join(found.path) if found else name)
     return _Part(section.start, section.tree_end if section.level else section.end, " > ".join(section.path) or name)

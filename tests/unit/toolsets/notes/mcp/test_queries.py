@@ -212,7 +212,7 @@ def test_a_question_is_answered_within_a_section_and_lines_are_of_the_whole_page
 
 def test_an_answer_to_a_question_that_is_cut_says_where_the_rest_is(call: Call) -> None:
     told = shown(call, "long", query="boats", max_tokens=100)
-    section = re.search(r'Next: read (\{.*\})', told)
+    section = re.search(r"Next: read (\{.*\})", told)
     assert section is not None
     assert "Line " in shown(call, **json.loads(section[1]))
 
@@ -220,7 +220,7 @@ def test_an_answer_to_a_question_that_is_cut_says_where_the_rest_is(call: Call) 
 def test_several_pages_within_a_small_budget_begin_and_go_on(call: Call) -> None:
     told = shown(call, ["notes/tea", "notes/coffee", "long"], max_tokens=150)
     assert "Green walrus tea." in told
-    rest = re.search(r'No room for \d more\. Next: read (\{.*\})', told)
+    rest = re.search(r"No room for \d more\. Next: read (\{.*\})", told)
     assert rest is not None
     assert json.loads(rest[1]) == {"page": ["long"]}
 
