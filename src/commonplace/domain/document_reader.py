@@ -105,7 +105,7 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
     raise NotFoundError(
         f"The document has no section {whole[:80]!r}.",
         kind="section",
-        hint="Read the outline, and give a heading, a path of headings or an anchor from it.",
+        hint="Give a heading of it, a path of headings ('Outer > Inner') or an anchor; read it whole to see them.",
         nearest=_nearest(document.sections[1:], wanted[-1]),
     )
 

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 from unicodedata import normalize
 
-from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
@@ -225,8 +225,11 @@ def _number(error: IndexingError, name: str) -> int:
 def record_of(index: Index, reference: str) -> Record | None:
     """The document with this id or path: a unique id, else the path with or without its suffix.
 
+    The path of a file that is no document names none, also if a document `a.png.md` is beside a file `a.png`.
     The Unicode normalization counts only if two documents differ in nothing else.
     """
+    if is_other_file(index, reference):
+        return None
     forms = [reference] if reference.isascii() else [reference, *(normalize(form, reference) for form in _FORMS)]
     for form in dict.fromkeys(forms):
         same_id = index.by_id(form)
@@ -236,6 +239,14 @@ def record_of(index: Index, reference: str) -> Record | None:
         return index.record(as_stored(index, parse_document_address(reference)))
     except InvalidInputError:
         return None
+
+
+def is_other_file(index: Index, reference: str) -> bool:
+    """Whether a path is that of a file that is no document, such as `a.png` beside a document `a.png.md`."""
+    if "." not in reference.rpartition("/")[2] or is_document_path(reference):
+        return False
+    there = index.lookup().at(reference)
+    return there is not None and not there.is_document
 
 
 def as_stored(index: Index, address: Address) -> Address:

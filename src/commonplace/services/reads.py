@@ -93,7 +93,9 @@ def lines(collection: Collection, address: Address, first: int, last: int) -> Te
     all_lines = document.text.encode("utf-8", "surrogatepass").splitlines(keepends=True)
     if not 1 <= first <= last or first > len(all_lines):
         raise InvalidInputError(
-            f"There are no lines {first} to {last}: the document has {len(all_lines)}, counted from 1.", kind="range"
+            f"There are no lines {first} to {min(last, max(first, len(all_lines)))}: the document has {len(all_lines)},"
+            " counted from 1.",
+            kind="range",
         )
     text = b"".join(all_lines[first - 1 : last]).decode("utf-8", "surrogatepass")
     return TextPassage(document, revision_of(document.raw), text, first_line=first)

@@ -14,7 +14,7 @@ from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
-from commonplace.services.collections import Collection, as_stored
+from commonplace.services.collections import Collection, as_stored, is_other_file
 
 TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
 """Folders that are searched for templates of new pages, in this order."""
@@ -29,10 +29,17 @@ def new_page_address(collection: Collection, reference: str) -> Address:
     """The address of a page that may be new.
 
     Raises:
-        InvalidInputError: the reference is not the path of a page, or is the path of a folder without a suffix.
+        InvalidInputError: the reference is not the path of a page, is the path of a folder without a suffix, or is the
+            path of another file.
         AlreadyExistsError: the reference is a name that other pages have; context holds `nearest`, their paths.
     """
     address = as_stored(collection.index, parse_document_address(reference))
+    if is_other_file(collection.index, reference):
+        raise InvalidInputError(
+            f"{reference} is a file and no page.",
+            kind="path",
+            hint=f"Give {address.path!r} for a page of this name beside it.",
+        )
     if collection.store.stat(address) is not None:
         return address
     if not is_document_path(reference):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
+from commonplace.services.collections import record_of
 from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
 from indexed import Indexed
 
@@ -90,3 +92,12 @@ def test_a_move_onto_the_name_of_a_folder_is_refused_with_both_ways_on(base: Ind
 def test_a_folder_is_one_with_pages(base: Indexed) -> None:
     assert has_folder(base.collection, "notes/")
     assert not has_folder(base.collection, "none")
+
+
+def test_a_file_that_is_no_page_is_not_taken_for_a_page_of_its_name(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a/p.png": b"\x89PNG", "a/p.png.md": "# P\n", "v1.2.md": "# V\n"}) as base:
+        with pytest.raises(InvalidInputError, match=r"a/p\.png is a file and no page") as caught:
+            new_page_address(base.collection, "a/p.png")
+        assert "'a/p.png.md'" in caught.value.hint
+        assert record_of(base.index, "a/p.png") is None
+        assert [record_of(base.index, one) is not None for one in ("a/p.png.md", "v1.2", "v1.2.md")] == [True] * 3

@@ -46,7 +46,7 @@ _CODES: dict[tuple[Code, str], str] = {
     (Code.UNAVAILABLE, "model"): "MODEL_MISSING",
 }
 _SUGGESTIONS: dict[tuple[Code, str], str] = {
-    (Code.NOT_FOUND, "document"): "Call kb_search to find it, or give one of did_you_mean as entry_id.",
+    (Code.NOT_FOUND, "document"): "Call kb_search to find it.",
     (Code.NOT_FOUND, "collection"): "Call kb_list for the names of the bases.",
     (Code.NOT_FOUND, "type"): "Call kb_schema for the declared types.",
     (Code.INVALID, "type"): f"Call kb_schema for the declared types, or declare it in {SCHEMA_FILE}.",
@@ -93,7 +93,9 @@ def _suggestion(error: KnowledgeError) -> str:
     """The next step after an error, with names of this toolset's tools and arguments."""
     if error.hint in _KEPT_HINTS:
         return error.hint
-    return _SUGGESTIONS.get((error.code, error.kind), error.hint)
+    suggestion = _SUGGESTIONS.get((error.code, error.kind), error.hint)
+    is_page = error.code is Code.NOT_FOUND and error.kind == "document"
+    return f"{suggestion} Or give one of did_you_mean." if is_page and error.context.get("nearest") else suggestion
 
 
 def show_row(found: FoundDocument) -> dict[str, Json]:
