@@ -98,3 +98,23 @@ def test_ten_hits_with_snippets_stay_under_two_thousand_tokens(reader: Agent) ->
     found = reader.raw("kb_search", query="database outage restore backup", limit=10)
     assert json.loads(text_of(found))["count"] == 10
     assert len(text_of(found)) / 4 < 2000
+
+
+@pytest.mark.parametrize("budget", [300, 1000])
+def test_sections_within_a_budget_go_on_at_an_offset_until_each_was_there_once(reader: Agent, budget: int) -> None:
+    seen: list[tuple[str, str]] = []
+    more = True
+    while more:
+        found = reader.call("kb_search", query=QUESTION, max_tokens=budget, offset=len(seen))
+        assert found["count"] == len(found["results"]) > 0
+        seen += [(row["id"], row["section"]) for row in found["results"]]
+        more = found["has_more"]
+    assert len(seen) == found["total"] == len(set(seen))
+    assert reader.call("kb_search", query=QUESTION, max_tokens=1000, limit=1)["count"] == 1
+    beyond = reader.call("kb_search", query=QUESTION, max_tokens=budget, offset=len(seen))
+    assert (beyond["count"], beyond["has_more"]) == (0, False)
+
+
+def test_an_entry_whose_sections_are_cut_says_how_to_read_the_rest(reader: Agent) -> None:
+    cut = reader.call("kb_get", entry_id="notes/long", max_tokens=300, query="part 17 kettle")["entry"]
+    assert cut["suggestion"].startswith("Text is left out: give a larger max_tokens")

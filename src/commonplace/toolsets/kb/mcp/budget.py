@@ -27,6 +27,9 @@ _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
 """Fields that are returned even if an entry's fields alone exceed the budget."""
 
 
+_MORE_SECTIONS = "Text is left out: give a larger max_tokens, or read the body with body_offset and without query."
+
+
 @dataclass(slots=True)
 class SharedBodies:
     """The bodies of one answer, which share `MAX_BODIES`."""
@@ -91,7 +94,10 @@ def sections_within(found: FoundDocument, question: str, entry: dict[str, Json],
     best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
     slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
     room = CHARACTERS_PER_TOKEN * tokens - size_of({"entry": {**slim, "sections": ()}}) - MARGIN
-    return slim | {"sections": fit(best, question, room, _section)}
+    rows = fit(best, question, room - len(_MORE_SECTIONS), _section)
+    shown = sum(len(str(row["text"])) for row in rows)
+    every = sum(len(one.text.strip()) for one in best)
+    return slim | {"sections": [*rows]} | ({"suggestion": _MORE_SECTIONS} if shown < every else {})
 
 
 def entry_within(entry: dict[str, Json], tokens: int) -> dict[str, Json]:
@@ -148,6 +154,6 @@ def _shown(one: EvidenceSection, text: str) -> tuple[Json, int]:
     return row, size_of(row) + 1
 
 
-def _section(one: EvidenceSection, text: str) -> tuple[Json, int]:
+def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
     row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None, "text": text}
     return row, size_of(row) + 1

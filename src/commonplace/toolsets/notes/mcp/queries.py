@@ -358,7 +358,8 @@ def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:
     path = shown_path(call.services.collections, page.collection, record.address)
     revision = revision_of(document.raw)[:SHORT_REVISION]
     changed = f" changed {record.updated[:10]}" if record.updated else ""
-    return f"{path} rev {revision}{changed}" + (f" [{part}]" if part else "")
+    encoding = "" if document.decodable else " not UTF-8, read as CP1252"
+    return f"{path} rev {revision}{changed}{encoding}" + (f" [{part}]" if part else "")
 
 
 def _remember(call: Call, page: FoundPage, document: Document, start: int, end: int) -> None:
