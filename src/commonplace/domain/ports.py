@@ -53,6 +53,10 @@ class Transaction(Protocol):
         """Whether the file exists, with the changes of this transaction."""
         ...
 
+    def is_ignored(self, address: Address) -> bool:
+        """Whether an ignore file excludes a file, or a folder above it. It is neither served nor moved."""
+        ...
+
     def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
         """Create or replace a file. Missing folders are created.
 

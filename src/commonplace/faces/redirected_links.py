@@ -53,6 +53,15 @@ def moved_link_lines(pinned: Sequence[str], gained: Sequence[str]) -> list[str]:
     return lines
 
 
+def ignored_lines(names: Sequence[str]) -> list[str]:
+    """The message about files that a move of their folder leaves where they are; none without such files."""
+    return (
+        [f"Ignore files exclude {named_pages(names)}, so {'they stay' if len(names) > 1 else 'it stays'}"]
+        if names
+        else []
+    )
+
+
 def not_rewritten_lines(names: Sequence[str], *, would: bool = False) -> list[str]:
     """The message about links in pages that are not UTF-8; none without such pages.
 

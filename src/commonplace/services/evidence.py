@@ -55,6 +55,8 @@ class Evidence:
 
     sections: list[EvidenceSection]
     """Sections, best first, each with its whole text."""
+    total: int = 0
+    """Number of documents that match."""
     notice: str = ""
     """A sentence about parts of the question that could not be answered; see `searches.FoundHits`."""
 
@@ -82,7 +84,7 @@ def evidence(collections: Sequence[Collection], query: SearchQuery, mode: Search
     answer = search(collections, asked, mode)
     best = max((found.hit.score for found in answer.hits), default=0.0) or 1.0
     found = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best)]
-    return Evidence(sorted(found, key=lambda one: -one.score), answer.notice)
+    return Evidence(sorted(found, key=lambda one: -one.score), answer.total, answer.notice)
 
 
 def fit(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 
 from commonplace.domain.addresses import Address, visible_form
-from commonplace.domain.errors import GitError, NotFoundError
+from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 
 MAX_REF_BYTES = 1024
 MAX_COMPONENT_BYTES = 250
@@ -25,6 +26,20 @@ def missing_file(address: Address) -> NotFoundError:
     return NotFoundError(
         f"No such file: {address}.", kind="document", hint="List or search to see what there is.", path=address.path
     )
+
+
+def require_moved(address: Address, hides: Callable[[Address], bool]) -> None:
+    """Check that a file may be moved: an ignored one would be served and committed at its new path.
+
+    Raises:
+        InvalidInputError: kind "path": it is ignored.
+    """
+    if hides(address):
+        raise InvalidInputError(
+            f"{address} is ignored by an ignore file, so it is not moved.",
+            kind="path",
+            hint="Move it outside of commonplace, or change the ignore file first.",
+        )
 
 
 def is_object_id(text: str) -> bool:

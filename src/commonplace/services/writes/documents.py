@@ -251,9 +251,9 @@ def existing(collection: Collection, transaction: Transaction, address: Address)
     """The bytes of an existing document.
 
     Raises:
-        NotFoundError: no such document.
+        NotFoundError: no such document, or it is ignored.
     """
-    if not transaction.exists(address):
+    if not transaction.exists(address) or transaction.is_ignored(address):
         raise NotFoundError(
             f"There is no document {address.id!r}.",
             kind="document",
@@ -284,7 +284,7 @@ def require_free(
     Raises:
         AlreadyExistsError: the address is taken.
     """
-    taken = transaction.exists(address)
+    taken = transaction.exists(address) and not transaction.is_ignored(address)  # the store refuses ignored ones
     twins = [twin for twin in collection.index.same_name(address) if twin != besides and transaction.exists(twin)]
     if taken or twins:
         there = address if taken else twins[0]

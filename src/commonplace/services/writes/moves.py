@@ -36,6 +36,8 @@ class MovePlan:
     """Pages with links that led nowhere and lead to a moved file now."""
     rewritten: tuple[Address, ...] = ()
     """Moved pages in which links are rewritten, by their new addresses."""
+    ignored: tuple[Address, ...] = ()
+    """Files that were to be moved and stay, because ignore files exclude them."""
     not_rewritten: tuple[Address, ...] = ()
     """Pages that are not UTF-8, by their new addresses: their bytes stay, and links in them no longer lead right."""
 
@@ -61,7 +63,7 @@ def plan_moves(
     Args:
         collection: Collection of the files.
         transaction: The transaction, by which files are read.
-        moves: New address by old address, of documents and other files.
+        moves: New address by old address, of documents and other files. Ignored files among several stay.
         changed: Documents that the transaction has changed already, whose links are not indexed yet.
 
     Raises:
@@ -70,6 +72,8 @@ def plan_moves(
         InvalidInputError: the old and the new address of a file are the same.
         StorageError: a page that may link to a moved one cannot be read.
     """
+    ignored = [old for old in moves if transaction.is_ignored(old)] if len(moves) > 1 else []
+    moves = {old: new for old, new in moves.items() if old not in ignored}
     _require_free(collection, transaction, moves)
     linking = _linking(collection, transaction, moves)
     written = {one for one in changed if one.is_document and one not in moves}
@@ -93,7 +97,8 @@ def plan_moves(
     came = frozenset(moves.values())
     gained = {one.found.source for one in taken if one.found.target is None and one.now in came}
     pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
-    return MovePlan(dict(moves), contents, came, pinned_pages, tuple(sorted(gained)), tuple(rewritten), lost)
+    of_links = pinned_pages, tuple(sorted(gained)), tuple(rewritten)
+    return MovePlan(dict(moves), contents, came, *of_links, tuple(ignored), lost)
 
 
 def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:

@@ -12,7 +12,7 @@ from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import existing, index_written
-from commonplace.services.writes.moves import folder_moves, plan_moves
+from commonplace.services.writes.moves import MovePlan, folder_moves, plan_moves
 from commonplace.services.writes.new_paths import has_folder
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
 from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
@@ -96,10 +96,11 @@ def require_moves(collection: Collection, folder: str, target: str) -> Mapping[A
 
 
 def _rename(collection: Collection, moves: Mapping[Address, Address], intent: WriteRequest) -> WriteReceipt:
-    pages = {old: new for old, new in moves.items() if old.is_document}
     with collection.store.transaction(intent.message, intent.author) as transaction:
+        pages = {old: new for old, new in moves.items() if old.is_document and not transaction.is_ignored(old)}
         evidence = {new: _evidence(collection, transaction, old, intent) for old, new in pages.items()}
         plan = plan_moves(collection, transaction, moves)
+        moves = plan.moves
         contents, came_from = plan.contents, plan.came_from
         known = _known(collection, transaction, plan.others, intent)
         unseen = [old for old, new in pages.items() if evidence[new] is not SeenEvidence.SHOWN]
@@ -117,9 +118,16 @@ def _rename(collection: Collection, moves: Mapping[Address, Address], intent: Wr
         note_write(collection, place, contents[place], intent, known_by)
     answer_by = index_written(collection, [*moves, *contents])
     receipt = transaction.receipt
-    links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained, plan.rewritten, plan.not_rewritten)
+    links = links_of(plan)
     first = next(iter(moves.values()))
     return WriteReceipt(first, receipt.revisions[first], receipt.commit, links=links, answer_by=answer_by)
+
+
+def links_of(plan: MovePlan) -> RewrittenLinks:
+    """The effect of a move on links, and the files that stay."""
+    return RewrittenLinks(
+        tuple(plan.others), plan.pinned, plan.gained, plan.rewritten, plan.ignored, plan.not_rewritten
+    )
 
 
 def _evidence(collection: Collection, transaction: Transaction, address: Address, intent: WriteRequest) -> SeenEvidence:

@@ -54,6 +54,8 @@ class RewrittenLinks:
     """Documents with links that led nowhere and lead to the renamed document now."""
     rewritten: tuple[Address, ...] = ()
     """Renamed documents in which links were rewritten, by their new addresses."""
+    ignored: tuple[Address, ...] = ()
+    """Files that stayed, because ignore files exclude them."""
     not_rewritten: tuple[Address, ...] = ()
     """Documents that are not UTF-8, unchanged, with links that no longer lead right."""
 

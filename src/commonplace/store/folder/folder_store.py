@@ -98,7 +98,7 @@ class FolderStore:
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""
-        self._writer.repair_if_idle()
+        self._before_listing()
         scan = FolderScan(self._folder, self._rules)
         yield from scan
         self._skipped = scan.skipped
@@ -123,12 +123,12 @@ class FolderStore:
 
     def files(self, folder: str) -> list[tuple[Address, FileStat]]:
         """Regular files directly in a folder, except hidden files and links."""
-        self._writer.repair_if_idle()
+        self._before_listing()
         return self._folder.files(folder)
 
     def folders(self, folder: str) -> list[str]:
         """Paths of the folders directly in a folder, except hidden ones and links."""
-        self._writer.repair_if_idle()
+        self._before_listing()
         return self._folder.folders(folder)
 
     def committing(self) -> FolderStore:
@@ -159,7 +159,7 @@ class FolderStore:
         self._require_writable()
         with storage_errors("the write"), ExitStack() as retaining:
             with self._writer.turn():
-                draft = TransactionDraft(self._folder, self._before_use)
+                draft = TransactionDraft(self._folder, self._before_use, self._rules.hides)
                 yield draft
                 self._require_writable()
                 # A commit of a page would include the user's uncommitted edits of it, so those go to the trash.
@@ -211,6 +211,12 @@ class FolderStore:
                     kind="document",
                     hint=f"Choose another path, or include it with {pattern} in .commonplaceignore.",
                 )
+
+    def _before_listing(self) -> None:
+        """Within a transaction, apply the writes that wait in its group: their files are part of what is listed."""
+        if self._writer.lock.is_mine:
+            self._writer.before_use(None)
+        self._writer.repair_if_idle()
 
     def _require_writable(self) -> None:
         if reason := self.read_only_reason:

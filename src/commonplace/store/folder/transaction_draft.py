@@ -13,7 +13,7 @@ from commonplace.domain.errors import InvalidInputError, ReadOnlyError
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile, changed_meanwhile
 from commonplace.store.disk.folder import Folder, opened_folder
-from commonplace.store.names import missing_file
+from commonplace.store.names import missing_file, require_moved
 
 _IN_THE_WAY = {errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.EINVAL}
 """Errors caused by the path; all others are errors of the disk."""
@@ -25,10 +25,12 @@ class TransactionDraft:
     Args:
         folder: The files.
         before_use: Called with an address before the transaction depends on its content.
+        hides: Whether a file is ignored.
     """
 
-    def __init__(self, folder: Folder, before_use: Callable[[Address], None]) -> None:
+    def __init__(self, folder: Folder, before_use: Callable[[Address], None], hides: Callable[[Address], bool]) -> None:
         self._folder = folder
+        self._hides = hides
         self._before_use = before_use
         self._receipt: Receipt | None = None
         self._seen: dict[Address, SeenFile] = {}
@@ -53,16 +55,21 @@ class TransactionDraft:
         self._before_use(address)
         return self._folder.stat(address) is not None
 
+    def is_ignored(self, address: Address) -> bool:
+        """Whether an ignore file excludes a file, or a folder above it."""
+        return self._hides(address)
+
     def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
         """Create or replace a file; with `keep`, retain the old bytes. A moved file keeps its permissions.
 
         Raises:
-            InvalidInputError: the path exists and is not a regular file.
+            InvalidInputError: the path exists and is not a regular file, or the moved file is ignored.
         """
         self._before_use(address)
         _require_writable(self._folder, address)
         self._change(address, content, keep=keep)
         if moved_from is not None:
+            require_moved(moved_from, self._hides)
             self._moved_from[address] = moved_from
 
     def remove(self, address: Address, *, keep: bool = True) -> None:

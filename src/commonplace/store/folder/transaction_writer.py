@@ -95,9 +95,9 @@ class TransactionWriter:
                 self.repair()
             yield
 
-    def before_use(self, path: str) -> None:
-        """Apply the group if it changes this path, which is about to be used. Needs the `turn`."""
-        if self._group.changes(path):
+    def before_use(self, path: str | None) -> None:
+        """Apply the group if it changes this path (None: any path), which is about to be used. Needs the `turn`."""
+        if self._group if path is None else self._group.changes(path):
             self._group.apply()
             self.repair()
 

@@ -12,7 +12,7 @@ from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.ignore_rules import including_pattern
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, MODE_FOLDER, MODE_GITLINK, TreeEntry
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.names import missing_file
+from commonplace.store.names import missing_file, require_moved
 
 _FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 
@@ -36,7 +36,7 @@ class TreeDraft:
     Args:
         repository: The repository.
         commit: The commit; "" for a branch without commits.
-        hides: Whether a document is ignored.
+        hides: Whether a file is ignored.
     """
 
     def __init__(self, repository: GitRepository, commit: str, hides: Callable[[Address], bool]) -> None:
@@ -66,6 +66,10 @@ class TreeDraft:
         entry = self._entry(address)
         return entry is not None and entry.mode in _FILES
 
+    def is_ignored(self, address: Address) -> bool:
+        """Whether an ignore file excludes a file, or a folder above it."""
+        return self._hides(address)
+
     def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
         """Create or replace a file.
 
@@ -78,6 +82,7 @@ class TreeDraft:
         if keep:
             self._keep.add(address)
         if moved_from is not None:
+            require_moved(moved_from, self._hides)
             self._moved_from[address] = moved_from
 
     def remove(self, address: Address, *, keep: bool = True) -> None:

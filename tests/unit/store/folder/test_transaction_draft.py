@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def draft(root: Path) -> TransactionDraft:
-    return TransactionDraft(Folder(root), lambda _: None)
+    return TransactionDraft(Folder(root), lambda _: None, lambda _: False)
 
 
 def test_a_transaction_reads_its_own_changes_and_the_disk_has_none_of_them(draft: TransactionDraft, root: Path) -> None:

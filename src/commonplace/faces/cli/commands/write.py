@@ -88,9 +88,9 @@ class CommitOptions:
     force: Annotated[bool, typer.Option("--force", help="Overwrite or delete what you have not read.")] = False
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="The commit's message.")] = ""
     no_commit: Annotated[bool, typer.Option("--no-commit", help="Write the file and leave committing to you.")] = False
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --rename or --delete: only tell what would change.")
-    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what a rename or deletion would change.")] = (
+        False
+    )
 
 
 _CLOSED = {('"', '"'), ("'", "'"), ("[", "]"), ("{", "}")}

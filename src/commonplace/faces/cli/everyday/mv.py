@@ -1,7 +1,8 @@
 """`commonplace mv`: move or rename a page or a folder.
 
 As JSON: as `write --rename`. For a folder, `path` is its new path with a slash at the end, `id` and `revision` are "",
-and `moved` has the new path of each file by its old one.
+and `moved` has the new path of each file by its old one; `ignored` has the files that stay because ignore files
+exclude them.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from commonplace.faces.cli.commands.write import CommitOptions, EditOptions
 from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import BOLD
 from commonplace.faces.cli.session import Session
-from commonplace.faces.redirected_links import moved_link_lines, named_pages, not_rewritten_lines
+from commonplace.faces.redirected_links import ignored_lines, moved_link_lines, named_pages, not_rewritten_lines
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.renames import links_of
 from commonplace.services.writes.requests import RewrittenLinks
 
 
@@ -44,7 +46,8 @@ def command(
 
     A NEW without a slash and without .md is a new name: the page stays in its folder (./plan is at the top). With a
     slash at its end it is a folder, into which the page goes under its name; otherwise it is a path. With a slash at
-    the end of PAGE, the folder gets the path NEW, with all files in it. Relative links in what moves are rewritten as
+    the end of PAGE, the folder gets the path NEW, with all files in it, new ones too; ignored and hidden ones and
+    symbolic links stay. Relative links in what moves are rewritten as
     well, and links to another page of a new name. Moving back restores the links as they were written, from Git.
     """
     if page.strip().removeprefix("./").endswith("/"):
@@ -64,11 +67,11 @@ def _move_folder(session: Session, page: str, new: str, consent: CommitOptions) 
         if consent.dry_run:
             moves = writes.require_moves(collection, folder, target)
             plan = writes.preview_moves(collection, moves, {})
-            links = RewrittenLinks(tuple(plan.others), plan.pinned, plan.gained, plan.rewritten, plan.not_rewritten)
-            _show(session, collection, (folder, target, ""), moves, links, would=True)
+            _show(session, collection, (folder, target, ""), plan.moves, links_of(plan), would=True)
             return
         moves, receipt = writes.rename_folder(collection, folder, target, intent)
-        _show(session, collection, (folder, target, receipt.commit), moves, receipt.links)
+        moved = {old: new for old, new in moves.items() if old not in receipt.links.ignored}
+        _show(session, collection, (folder, target, receipt.commit), moved, receipt.links)
 
 
 def _show(
@@ -103,6 +106,7 @@ def _show(
     if others:
         out.line(f"{'Would rewrite' if would else 'Rewrote'} links in {named_pages(others)}")
     lines: Sequence[str] = moved_link_lines(*([one.path for one in some] for some in (links.pinned, links.gained)))
+    lines = [*lines, *ignored_lines([one.path for one in links.ignored])]
     for line in (*lines, *not_rewritten_lines([one.path for one in links.not_rewritten], would=would)):
         out.line(line)
 
@@ -115,6 +119,7 @@ def _as_json(
     *,
     would: bool,
 ) -> dict[str, Json]:
+    left: list[Json] = [one.path for one in links.ignored]
     lost: list[Json] = [one.path for one in links.not_rewritten]
     return {
         "collection": collection.name,
@@ -125,5 +130,6 @@ def _as_json(
         "action": "planned" if would else "renamed",
         "updated": [one.path for one in links.updated],
         "moved": {old.path: new.path for old, new in moves.items()},
+        **({"ignored": left} if left else {}),
         **({"not_rewritten": lost} if lost else {}),
     }

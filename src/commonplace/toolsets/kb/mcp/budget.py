@@ -11,8 +11,18 @@ from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.faces.mcp.toolset import ToolResult
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit, gather
+from commonplace.services.evidence import (
+    CHARACTERS_PER_TOKEN,
+    MAX_EVIDENCE_DOCUMENTS,
+    Evidence,
+    EvidenceSection,
+    evidence,
+    fit,
+    gather,
+)
 
+MAX_SEARCHED = 1_200
+"""Maximum number of documents whose sections a search goes on to."""
 MAX_ECHOED_QUERY = 100
 """Characters of a question that such an answer repeats."""
 MAX_BODIES = 300_000
@@ -67,8 +77,7 @@ def search_within(
         tokens: The budget.
         limit: Maximum number of sections; None for as many as fit.
     """
-    gathered = evidence(collections, query, mode)
-    found = gathered.sections
+    gathered, skipped, is_last = _sections_from(collections, query, mode)
     answer: dict[str, Json] = {
         "query": query.text[:MAX_ECHOED_QUERY],
         "count": 0,
@@ -79,12 +88,31 @@ def search_within(
     if gathered.notice:
         answer["notice"] = gathered.notice
     room = CHARACTERS_PER_TOKEN * tokens - size_of(answer) - MARGIN
-    rows = fit(found[query.offset :][:limit], query.text, room, _shown)
-    more = query.offset + len(rows) < len(found)
-    shown: dict[str, Json] = {"count": len(rows), "total": len(found), "has_more": more, "results": rows}
+    left = gathered.sections[skipped:]
+    rows = fit(left[:limit], query.text, room, _shown)
+    more = len(rows) < len(left) or not is_last
+    shown: dict[str, Json] = {"count": len(rows), "total": gathered.total, "has_more": more, "results": rows}
     if more and not rows:
         shown["suggestion"] = "No section fits into max_tokens: give a larger one."
     return answer | shown
+
+
+def _sections_from(
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
+) -> tuple[Evidence, int, bool]:
+    """The sections of the documents among which the query's offset is.
+
+    Returns:
+        These sections, the number of them before the offset, and whether they are of the last documents.
+    """
+    skipped, window = query.offset, 0
+    while True:
+        gathered = evidence(collections, query, mode, offset=window)
+        window += MAX_EVIDENCE_DOCUMENTS
+        is_last = window >= min(gathered.total, MAX_SEARCHED)
+        if skipped < len(gathered.sections) or is_last:
+            return gathered, skipped, is_last
+        skipped -= len(gathered.sections)
 
 
 def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:

@@ -12,7 +12,13 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
-from commonplace.faces.redirected_links import moved_link_lines, named_pages, not_rewritten_lines, redirect_lines
+from commonplace.faces.redirected_links import (
+    ignored_lines,
+    moved_link_lines,
+    named_pages,
+    not_rewritten_lines,
+    redirect_lines,
+)
 from commonplace.services import links
 from commonplace.services.collections import Collection
 from commonplace.services.related_documents import NearDuplicates
@@ -38,7 +44,7 @@ def result_lines(call: Call, collection: Collection, results: Sequence[StepResul
 def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: MovePlan) -> list[str]:
     """The lines that preview a move."""
     name = partial(shown_path, call.services.collections, collection)
-    moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves]
+    moved = [f"{name(old)} -> {name(new)}" for old, new in step.moves if old not in plan.ignored]
     others = [name(one) for one in plan.others if one not in plan.pinned]
     inside = f", with links rewritten in {len(plan.rewritten)}" if plan.rewritten else ""
     lines = [f"Would move {amount(len(moved), 'file')}{inside}: {named_pages(moved)}"]
@@ -51,6 +57,7 @@ def preview_lines(call: Call, collection: Collection, step: MoveStep, plan: Move
     if plan.gained:
         gained = [name(one) for one in plan.gained]
         lines.append(f"Links that lead nowhere would lead here in {amount(len(gained), 'page')}{_named(gained)}")
+    lines += ignored_lines([name(one) for one in plan.ignored])
     lines += not_rewritten_lines([name(one) for one in plan.not_rewritten], would=True)
     return [*lines, "Nothing was changed."]
 
@@ -128,6 +135,7 @@ def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str
     name: Callable[[Address], str] = partial(shown_path, call.services.collections, collection)
     if isinstance(one.step, MoveStep):
         lines = moved_link_lines([*map(name, one.pinned)], [*map(name, one.gained)])
+        lines += ignored_lines([*map(name, one.ignored)])
         return lines + not_rewritten_lines([*map(name, one.not_rewritten)])
     return redirect_lines(one.redirected, one.address, name)
 

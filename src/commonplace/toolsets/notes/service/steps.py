@@ -94,6 +94,8 @@ class StepResult:
     """Pages with links that led nowhere and lead to what a move moved now."""
     rewritten: tuple[Address, ...] = ()
     """Moved pages in which a move rewrote links."""
+    ignored: tuple[Address, ...] = ()
+    """Files of a moved folder that stayed, because ignore files exclude them."""
     not_rewritten: tuple[Address, ...] = ()
     """Pages that are not UTF-8, with links that a move made lead elsewhere."""
     redirected: tuple[RedirectedLink, ...] = ()
@@ -216,7 +218,7 @@ class _Run:
 
     def _write(self, step: WriteStep) -> StepResult:
         address, transaction = step.address, self._transaction
-        if not transaction.exists(address):
+        if not transaction.exists(address) or transaction.is_ignored(address):  # the store refuses ignored ones
             content = step.text.encode()
             self._check_new(address, content)
             redirected = self._redirected(address, None, content)
@@ -261,7 +263,9 @@ class _Run:
                 hint=MOVE_FIRST,
             )
         plan: MovePlan = plan_moves(self._collection, self._transaction, dict(step.moves), self._written)
-        was = {one: one for one in plan.contents if one not in plan.came} | {new: old for old, new in step.moves}
+        was = {one: one for one in plan.contents if one not in plan.came} | {
+            new: old for old, new in plan.moves.items()
+        }
         known = {one: self._evidence(old, self._transaction.read(old), "") for one, old in was.items()}
         before = {new: self._transaction.read(old) for old, new in plan.moves.items()}
         for old in plan.moves:
@@ -274,9 +278,9 @@ class _Run:
             self._keep_unseen(place, was, content, known[place])
             self._known[place] = content, known[place]
         self._written |= {*plan.moves, *plan.contents}
-        first = step.moves[0][1]
+        first = next(iter(plan.moves.values()))
         return StepResult(
-            step,
+            replace(step, moves=tuple(plan.moves.items())),
             first,
             before[first],
             plan.contents[first],
@@ -284,6 +288,7 @@ class _Run:
             pinned=plan.pinned,
             gained=plan.gained,
             rewritten=plan.rewritten,
+            ignored=plan.ignored,
             not_rewritten=plan.not_rewritten,
         )
 

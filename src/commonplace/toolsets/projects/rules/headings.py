@@ -81,9 +81,21 @@ def without_hiding(
     now = [title_of(again, section) for section in again.sections if section.level]
     before = sum(1 for section in document.sections if section.level) - len(behind)
     if now[len(now) - len(kept) :] != kept or (added and len(now) < before + added + len(kept)):
+        if not behind and _hides_what_follows(document):
+            raise InvalidInputError(
+                f"The last {what} would hide one after it: a code fence, HTML block or comment in it is not closed",
+                kind="content",
+                hint=f"Close it first: update the last {what}.",
+            )
         raise InvalidInputError(
             f"The content would hide a {what}: a code fence, HTML block or comment is not closed",
             kind="content",
             hint="Close it, in the content or at the end of the document.",
         )
     return changed
+
+
+def _hides_what_follows(document: Document) -> bool:
+    """Whether a heading after the end of a document would not be parsed as one."""
+    again = read_document(document.address, document.raw + b"\n\n# End\n")
+    return len(again.sections) == len(document.sections)

@@ -125,6 +125,9 @@ class ProjectStore:
 
     def _write(self, message: str, act: Callable[[Transaction], T]) -> T:
         with self.store.transaction(message, IDENTITY) as transaction:
+            self.store.folders(
+                ""
+            )  # a listing applies the waiting writes: `act` looks on disk for free names and numbers
             result = act(transaction)
         self.upstream.committed()
         return result

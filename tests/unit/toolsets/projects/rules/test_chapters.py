@@ -174,7 +174,7 @@ def test_a_title_that_is_taken_and_a_reference_that_is_not_there_are_refused() -
         add_chapter(of(TEXT), " Two ", "x")
     with pytest.raises(NotFoundError, match="Reference chapter 'gone' not found"):
         add_chapter(of(TEXT), "New", "x", "before", "gone")
-    with pytest.raises(InvalidInputError, match="would hide a chapter"):
+    with pytest.raises(InvalidInputError, match="The last chapter would hide one after it"):
         add_chapter(of("```\nopen"), "New", "x")
 
 

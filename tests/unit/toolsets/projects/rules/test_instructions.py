@@ -94,10 +94,11 @@ def test_a_text_that_would_hide_a_section_is_refused(open_block: str) -> None:
     for change in (
         lambda: update_section(of(TEXT), "## Testing", open_block),
         lambda: add_section(of(TEXT), "## New", open_block, "before", "## Style"),
-        lambda: add_section(of(f"{TEXT}\n{open_block}\n"), "## New", "x"),
     ):
         with pytest.raises(InvalidInputError, match="would hide a section") as caught:
             change()
         assert caught.value.kind == "content"
+    with pytest.raises(InvalidInputError, match="The last section would hide one after it"):
+        add_section(of(f"{TEXT}\n{open_block}\n"), "## New", "x")
     last = update_section(of(TEXT), "## Style", open_block).raw
     assert last.endswith(f"## Style\n\n{open_block}\n".encode()), "nothing follows that it could hide"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,23 @@ def test_a_list_whose_description_is_damaged_has_its_tasks(projects: ProjectStor
     (file.parent.parent / "x").mkdir()
     (one,) = todos.list_todos(projects, "app")
     assert (one.about.description, len(one.tasks)) == ("", 2)
+
+
+def test_parallel_calls_get_numbers_of_their_own_and_lose_nothing(projects: ProjectStore) -> None:
+    todos.create_todo(projects, "app", "First", [])
+
+    def created(name: str) -> int:
+        return todos.create_todo(projects, "app", name, [(name, name)])
+
+    def added(name: str) -> int:
+        return todos.add_task(projects, "app", 1, "Same title", name)
+
+    names = [f"List {number}" for number in range(16)]
+    with ThreadPoolExecutor(2 * len(names)) as pool:
+        lists, tasks = pool.map(created, names), pool.map(added, names)
+    assert sorted(lists) == list(range(2, 18))
+    assert sorted(tasks) == list(range(1, 17))
+    kept = todos.list_todos(projects, "app")
+    assert sorted(todo.about.description for todo in kept[1:]) == sorted(names)
+    assert all([task.content for task in todo.tasks] == [todo.about.description] for todo in kept[1:])
+    assert sorted(task.content for task in kept[0].tasks) == sorted(names)

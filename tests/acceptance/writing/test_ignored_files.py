@@ -1,0 +1,87 @@
+"""Files that ignore files exclude: no write, move or answer shows, serves or commits them."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent import RefusedError, agent
+from shell import Shell
+from support import GitRepo, MakeRepo
+
+FILES = {
+    ".gitignore": "/a/secret.key\na/private/\n/a/hidden.md\n",
+    ".commonplaceignore": "/a/own.md\n",
+    "a/one.md": "# One\n\n[two](two.md) ![p](p.png) ![s](secret.key)\n",
+    "a/two.md": "# Two\n",
+    "a/p.png": "PNG",
+    "a/own.md": "# Own token\n",
+    "index.md": "# Index\n\n[one](a/one.md)\n",
+}
+IGNORED = {
+    "a/secret.key": "key token", "a/private/diary.md": "# Diary token\n", "a/hidden.md": "# Hidden token\n",
+}  # fmt: skip
+
+
+@pytest.fixture
+def repo(git_repo: MakeRepo) -> GitRepo:
+    repo = git_repo(files=FILES)
+    (repo.path / "a/private").mkdir()
+    for path, text in IGNORED.items():
+        (repo.path / path).write_text(text)
+    return repo
+
+
+def stays(repo: GitRepo) -> None:
+    """The ignored files are where they were, and in no commit."""
+    assert {path: (repo.path / path).read_text() for path in IGNORED} == IGNORED
+    assert "token" not in repo.git("log", "-p", "--format=%h", "--", ":!a/own.md", ":!.gitignore")
+    assert repo.git("status", "--porcelain") == ""
+
+
+def test_a_folder_moves_without_its_ignored_files(repo: GitRepo) -> None:
+    shell = Shell(repo.path)
+    would = shell.ok("mv", "a/", "c/", "--dry-run").text
+    told = shell.ok("mv", "a/", "c/").text
+    for answer in (would, told):
+        assert "ove" in answer
+        assert ": 3 files, with links rewritten in 1 of them" in answer
+        assert "Ignore files exclude a/hidden.md, a/own.md, a/private/diary.md, a/secret.key, so they stay" in answer
+    assert sorted(path.name for path in (repo.path / "c").iterdir()) == ["one.md", "p.png", "two.md"]
+    assert "![s](../a/secret.key)" in (repo.path / "c/one.md").read_text()
+    stays(repo)
+    assert shell.ok("search", "token").text == ""
+    back = shell.ok("mv", "c/", "a/", "--json").json
+    assert "ignored" not in back
+    assert (repo.path / "a/one.md").read_text() == FILES["a/one.md"]
+    stays(repo)
+
+
+def test_an_agent_reads_no_ignored_page_after_a_move(repo: GitRepo) -> None:
+    with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
+        told = client.text("move", page="a/", to="c/")
+        assert "(3 files, links rewritten in 1 of them)" in told
+        assert "Ignore files exclude a/hidden.md, a/own.md, a/private/diary.md, a/secret.key, so they stay" in told
+        for page in ("c/own", "c/hidden", "c/private/diary", "a/own", "a/hidden"):
+            with pytest.raises(RefusedError, match="There is no page"):
+                client.text("read", page=page)
+        client.text("move", page="c/", to="a/")
+    stays(repo)
+
+
+@pytest.mark.parametrize("page", ["a/hidden", "a/own", "a/private/diary"])
+def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> None:
+    with agent("mcp", repo.path, "--tier", "write", "--commit", "auto", "--no-embed") as client:
+        for tool, arguments in {
+            "write": {"text": "# Mine\n"},
+            "edit": {"changes": [{"do": "append", "text": "x"}]},
+            "delete": {},
+            "move": {"to": "shown"},
+        }.items():
+            with pytest.raises(RefusedError) as caught:
+                client.text(tool, page=page, **arguments)
+            assert "is ignored by an ignore file" in str(caught.value) or "There is no page" in str(caught.value)
+            assert "revision" not in str(caught.value).lower().replace("revision=", "")
+    shell = Shell(repo.path)
+    assert "is ignored by an ignore file" in shell("write", page, stdin="# Mine\n").stderr
+    assert "There is no document" in shell("rm", page, "--force").stderr
+    stays(repo)
