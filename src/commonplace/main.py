@@ -130,8 +130,9 @@ def _serve_editor(settings: Settings) -> None:
 
 def _serve_until_gone(settings: Settings) -> None:
     from commonplace.bootstrap import open_application
-    from commonplace.registration import load, load_toolset, own_stdio_server, stdio_toolset
+    from commonplace.registration import load, load_toolset, own_stdio_server, stdio_toolset, with_declared_store
 
+    settings = with_declared_store(settings)
     own = "" if settings.replica_of else own_stdio_server(settings)
     if own:
         load(own)(settings)
@@ -169,8 +170,9 @@ def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) ->
         sys.exit(supervise(arguments, settings.workers or default_count(), listener))
     from commonplace.faces.worker_threads import end_abandoned_calls
     from commonplace.http_server import serve_http
+    from commonplace.registration import with_declared_store
 
-    serve_http(settings, hosting, given)
+    serve_http(with_declared_store(settings), hosting, given)
     end_abandoned_calls()
 
 

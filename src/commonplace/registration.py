@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -164,6 +164,15 @@ def default_toolset(settings: Settings) -> str:
     if settings.toolset is not None:
         return settings.toolset
     return next((one.name for one in registered() if one.detects(settings)), DEFAULT_TOOLSET)
+
+
+def with_declared_store(settings: Settings) -> Settings:
+    """The settings of a server, with the toolset whose store the named folder is if they name no toolset."""
+    if settings.toolset is not None or settings.replica_of:
+        return settings
+    declared = default_toolset(settings)
+    is_store = any(one.name == declared and one.store_folder is not None for one in registered())
+    return replace(settings, toolset=declared) if is_store else settings
 
 
 def own_stdio_server(settings: Settings) -> str:

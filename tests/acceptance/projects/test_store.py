@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import Agent, text_of
+from agent import Agent, agent, text_of
 from knowledge import CHAPTERS, clean, create, empty, failure, index, projects, repository, subjects
 from support import eventually
 
@@ -331,3 +331,14 @@ def test_answers_about_an_unknown_project_name_the_nearest(client: Agent) -> Non
         assert "Did you mean 'walrus-app'?" in client.call(tool, project_id="walrus-ap")["notice"]
         assert "notice" not in client.call(tool, project_id="quite another")
         assert "notice" not in client.call(tool, project_id="walrus-app")
+
+
+def test_a_store_of_projects_is_served_as_one_without_a_toolset(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with projects(home) as client:
+        create(client, project_id="x", filename="d", chapters=[{"title": "A", "content": "text"}])
+    with agent("mcp", home) as client:
+        assert [one["project_id"] for one in client.call("list_projects")["projects"]] == ["x"]
+        assert "text" in client.call("get_chapter", project_id="x", filename="d.md", chapter_title="A")["content"]
+    with agent("mcp", home, "--toolset", "kb") as client:
+        assert client.call("kb_list")["knowledge_bases"]

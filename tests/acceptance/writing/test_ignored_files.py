@@ -85,3 +85,12 @@ def test_no_call_tells_that_an_ignored_page_exists(repo: GitRepo, page: str) -> 
     assert "is ignored by an ignore file" in shell("write", page, stdin="# Mine\n").stderr
     assert "There is no document" in shell("rm", page, "--force").stderr
     stays(repo)
+
+
+def test_a_folder_with_more_than_fits_into_memory_is_not_moved(repo: GitRepo) -> None:
+    with (repo.path / "a/disk.img").open("wb") as file:
+        file.truncate(300 * 1024 * 1024)  # sparse
+    told = Shell(repo.path)("mv", "a/", "c/")
+    assert told.code != 0
+    assert "Move the largest by hand first: a/disk.img (314,572,800 bytes)." in told.stderr
+    assert (repo.path / "a/one.md").exists()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 from commonplace.domain.addresses import Address
@@ -16,7 +17,6 @@ from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.ports import Store
 from commonplace.services.collections import Collection
-from commonplace.services.links import as_read_in
 from commonplace.services.writes.links_after import LinksAfter
 
 MAX_FILES = 10
@@ -37,7 +37,6 @@ class EarlierLinks:
     """
 
     def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
-        self._collection = collection
         self._after = after
         self._states = list(_states_before(collection, moves))
 
@@ -74,7 +73,7 @@ class EarlierLinks:
         except GitError as error:
             _log.info("%s: an earlier version cannot be read, so its links are not restored: %s", here, error)
             return None
-        earlier = as_read_in(self._collection, read_document(here, raw))
+        earlier = _with_same_sides(read_document(here, raw), document)
         return earlier if earlier.decodable and _besides_targets(earlier) == _besides_targets(document) else None
 
 
@@ -85,6 +84,18 @@ def _states_before(collection: Collection, moves: Mapping[Address, Address]) -> 
     latest = (commits.latest_with(new, within=MAX_COMMITS) for new in islice(moves.values(), MAX_FILES))
     for commit in dict.fromkeys(filter(None, latest)):
         yield commits.store(commit)
+
+
+def _with_same_sides(earlier: Document, document: Document) -> Document:
+    """The earlier page, in which each `[[a|b]]` is the link of the side that is the page in the present one."""
+    if len(earlier.links) != len(document.links):
+        return earlier
+    links = zip(earlier.links, document.links, strict=True)
+    return replace(earlier, links=tuple(_side_of(old, page_last=now.page_last) for old, now in links))
+
+
+def _side_of(link: Link, *, page_last: bool) -> Link:
+    return link.other if link.other is not None and link.page_last != page_last else link
 
 
 def _target_of(document: Document, link: Link) -> bytes:

@@ -11,7 +11,7 @@ from commonplace.domain import edits
 from commonplace.domain.addresses import Address, fold, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
-from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, StorageError
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, StorageError, TooLargeError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Transaction
 from commonplace.services.collections import Collection
@@ -19,6 +19,9 @@ from commonplace.services.links import as_read_in
 from commonplace.services.writes.documents import existing, require_free
 from commonplace.services.writes.earlier_links import EarlierLinks
 from commonplace.services.writes.links_after import LinksAfter
+
+MAX_MOVED_BYTES = 256 * 1024 * 1024
+"""Maximum size in bytes of all files of one move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,13 @@ def plan_moves(
         NotFoundError: one of the files does not exist.
         AlreadyExistsError: a new address is taken, or is that of two files.
         InvalidInputError: the old and the new address of a file are the same.
+        TooLargeError: the files have more than `MAX_MOVED_BYTES` together.
         StorageError: a page that may link to a moved one cannot be read.
     """
     ignored = [old for old in moves if transaction.is_ignored(old)] if len(moves) > 1 else []
     moves = {old: new for old, new in moves.items() if old not in ignored}
     _require_free(collection, transaction, moves)
+    _require_size(collection, moves)
     linking = _linking(collection, transaction, moves)
     written = {one for one in changed if one.is_document and one not in moves}
     contents = {new: transaction.read(old) for old, new in moves.items()}
@@ -170,6 +175,19 @@ def _require_free(collection: Collection, transaction: Transaction, moves: Mappi
                 kind="path",
                 hint="Give another path, or move that file first.",
             )
+
+
+def _require_size(collection: Collection, moves: Mapping[Address, Address]) -> None:
+    """Check that the moved files fit into memory, because a transaction holds their bytes."""
+    stats = {old: collection.store.stat(old) for old in moves}
+    sizes = {old: stat.size for old, stat in stats.items() if stat is not None}
+    if (total := sum(sizes.values())) > MAX_MOVED_BYTES:
+        largest = max(sizes, key=lambda old: sizes[old])
+        raise TooLargeError(
+            f"The files to move have {total:,} bytes together; the limit is {MAX_MOVED_BYTES:,}.",
+            kind="path",
+            hint=f"Move the largest by hand first: {largest} ({sizes[largest]:,} bytes).",
+        )
 
 
 def _linking(collection: Collection, transaction: Transaction, moves: Mapping[Address, Address]) -> set[Address]:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from commonplace.registration import ToolsetRegistration
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from commonplace.settings import Settings
 
 KB_FILE = "kb.yaml"
@@ -19,17 +17,12 @@ SPACE_FILE = ".confluence.json"
 
 
 def _declares_kb(settings: Settings) -> bool:
-    """Whether layers are configured, or a folder is a typed knowledge base or a project store."""
+    """Whether layers are configured, or a folder is a typed knowledge base."""
     if settings.manifest is not None or settings.personal is not None:
         return True
     if len(settings.kb) == 1 and os.path.isfile(settings.kb[0] / SPACE_FILE):
         return False
-    return any(os.path.isfile(folder / KB_FILE) or _is_store(folder) for folder in settings.kb)
-
-
-def _is_store(folder: Path) -> bool:
-    """Whether a folder looks like a project store."""
-    return os.path.isfile(folder / "index.json") and os.path.isdir(folder / "projects")
+    return any(os.path.isfile(folder / KB_FILE) for folder in settings.kb)
 
 
 KB = ToolsetRegistration(

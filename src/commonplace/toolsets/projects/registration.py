@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -59,6 +60,14 @@ class _LazyProjectStore:
         self._closing.close()
 
 
+def _is_store(settings: Settings) -> bool:
+    """Whether the only named folder is a store of projects."""
+    if settings.kb is CURRENT_FOLDER or len(settings.kb) != 1:
+        return False
+    folder = settings.kb[0]
+    return os.path.isfile(folder / "index.json") and os.path.isdir(folder / "projects")
+
+
 def _folders(settings: Settings) -> Sequence[Path] | None:
     return () if settings.toolset == NAME else None
 
@@ -108,6 +117,7 @@ PROJECTS = ToolsetRegistration(
     has_web=_is_served,
     commands={"projects": "commonplace.toolsets.projects.cli.projects"},
     confined=False,
+    detects=_is_store,
     folders=_folders,
     store_folder=_store_folder,
     store_refusal=_store_refusal,

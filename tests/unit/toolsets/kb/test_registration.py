@@ -21,15 +21,13 @@ def test_the_names_of_files_are_those_of_their_readers() -> None:
 
 
 def test_a_folder_says_itself_that_it_is_one(tmp_path: Path) -> None:
-    plain, typed, store = (tmp_path / name for name in ("plain", "typed", "store"))
-    for folder in (plain, typed, store / "projects"):
-        folder.mkdir(parents=True)
+    plain, typed = tmp_path / "plain", tmp_path / "typed"
+    for folder in (plain, typed):
+        folder.mkdir()
     assert not is_kb(plain)
     (typed / KB_FILE).touch()
     assert is_kb(typed)
     assert is_kb(plain, typed)
-    (store / "index.json").touch()
-    assert is_kb(store)
     (typed / SPACE_FILE).touch()
     assert not is_kb(typed), "a synced space has a toolset of its own"
     assert is_kb(typed, plain), "which serves it alone"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError
+from commonplace.registration import with_declared_store
 from commonplace.settings import CURRENT_FOLDER, default_settings
 from commonplace.toolsets.projects.registration import PROJECTS
 
@@ -36,3 +37,16 @@ def test_other_toolsets_show_no_projects_to_people() -> None:
     assert PROJECTS.has_web is not None
     assert not PROJECTS.has_web(default_settings())
     assert PROJECTS.has_web(replace(default_settings(), toolset="projects"))
+
+
+def test_one_named_folder_with_an_index_and_projects_is_a_store(tmp_path: Path) -> None:
+    (tmp_path / "projects").mkdir()
+    settings = replace(default_settings(), kb=(tmp_path,))
+    assert not PROJECTS.detects(settings)
+    (tmp_path / "index.json").touch()
+    assert PROJECTS.detects(settings)
+    assert not PROJECTS.detects(replace(settings, kb=(tmp_path, tmp_path / "projects")))
+    assert with_declared_store(settings).toolset == "projects"
+    assert with_declared_store(replace(settings, toolset="kb")).toolset == "kb"
+    assert with_declared_store(replace(settings, kb=(tmp_path / "projects",))).toolset is None
+    assert with_declared_store(replace(settings, replica_of=("https://example.org/x.git",))).toolset is None

@@ -61,5 +61,5 @@ def test_the_default_toolset_is_what_the_folder_declares(tmp_path: Path) -> None
     assert SPACE_FILE.path == registration.SPACE_FILE
     assert default_toolset(replace(settings, kb=(plain,))) == "notes"
     assert default_toolset(replace(settings, kb=(plain, typed))) == "kb"
-    assert default_toolset(replace(settings, kb=(store,))) == "kb"
+    assert default_toolset(replace(settings, kb=(store,))) == "projects"
     assert default_toolset(replace(settings, kb=(plain,), toolset="wiki")) == "wiki"
