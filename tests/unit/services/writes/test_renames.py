@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.store import open_store
 from indexed import PERMISSIONS, permissions_hold
+from support import MakeRepo
 
 PAGES = {"a.md": "# A\n", "shut/b.md": "# B\n\nSee [[a]].\n", "open/c.md": "# C\n\nSee [[a]].\n"}
 
@@ -41,3 +44,31 @@ def test_a_rename_is_refused_where_pages_with_links_cannot_be_seen(tmp_path: Pat
     assert done.links.updated == (Address("open/c.md"), Address("shut/b.md"))
     assert "[[new]]" in (folder / "shut/b.md").read_text()
     collection.index.close()
+
+
+def test_a_link_of_a_write_that_waits_in_the_same_group_follows_the_moved_page(
+    git_repo: MakeRepo, tmp_path: Path
+) -> None:
+    repo = git_repo(files={f"{name}{number}.md": "# P\n" for name in ("from", "page") for number in range(20)})
+    store = open_store(repo.path, commit="auto", state_dir=tmp_path / "state")
+    with closing(open_index(store, tmp_path / "cache")) as index:
+        index.sync()
+        collection = Collection("base", store, index)
+
+        def link(number: int) -> None:
+            writes.append(collection, Address(f"from{number}.md"), f"[p](page{number}.md)")
+
+        def move(number: int) -> None:
+            writes.rename(collection, Address(f"page{number}.md"), Address(f"moved{number}.md"))
+
+        with ThreadPoolExecutor(40) as pool, store.transaction("Others wait"):
+            acts = [pool.submit(act, number) for number in range(20) for act in (link, move)]
+        for act in acts:
+            act.result()
+    subjects = repo.git("log", "--format=%s", "--reverse").splitlines()
+    for number in range(20):
+        linked = subjects.index(f"Update: from{number}") if f"Update: from{number}" in subjects else -1
+        moved = subjects.index(f"Rename: page{number} -> moved{number}")
+        assert linked >= 0
+        text = (repo.path / f"from{number}.md").read_text()
+        assert (f"moved{number}.md" in text) == (linked < moved), (number, linked, moved)
