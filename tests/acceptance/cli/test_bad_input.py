@@ -40,14 +40,14 @@ NO_PAGE = (3, "There is no document")
 NOT_READ = (11, "cannot be read: Permission denied.")
 DONE = (0, "")
 WRONG: dict[str, dict[str, tuple[int, str]]] = {
-    "nowhere": {"": NO_PAGE, "restore": (3, "has no revision")},
-    "loop": {"": NO_PAGE, "restore": (3, "has no revision")},
-    "pipe": {"": NO_PAGE, "restore": (3, "has no revision")},
-    "round/a": {"": NO_PAGE, "restore": (3, "has no revision")},
+    "nowhere": {"": NO_PAGE, "restore": (3, "is not in the commit")},
+    "loop": {"": NO_PAGE, "restore": (3, "is not in the commit")},
+    "pipe": {"": NO_PAGE, "restore": (3, "is not in the commit")},
+    "round/a": {"": NO_PAGE, "restore": (3, "is not in the commit")},
     "shut": {"": NOT_READ, "log": DONE},
     "locked/p": {"": NOT_READ, "log": DONE},
     "bad": {"": DONE, "write": (4, "The document is not UTF-8 and is never changed.")},
-    "big": {"": DONE, "write": (4, "the limit is 16,777,216"), "restore": (3, "has no revision")},
+    "big": {"": DONE, "write": (4, "the limit is 16,777,216"), "restore": (3, "is not in the commit")},
 }
 """Expected end of each command by page: exit code, or exit code and message; "" is every other command."""
 

@@ -259,7 +259,7 @@ def existing(collection: Collection, transaction: Transaction, address: Address)
             kind="document",
             hint="Create it, or give one of the nearest ids.",
             reference=address.id,
-            nearest=collection.index.nearest(address.id),
+            nearest=[name for name in collection.index.nearest(address.id) if name != address.id],
         )
     return transaction.read(address)
 

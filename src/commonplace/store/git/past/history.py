@@ -142,6 +142,8 @@ class GitHistory:
         found = self._object(address, revision)
         if isinstance(found, pygit2.Commit):
             content = self._content_at(found, address)
+            if content is None:
+                raise _not_in_commit(address, revision)
         else:
             content = guarded(lambda: found.data) if self._was(address, str(found.id)) else None
         if content is None:
@@ -275,6 +277,15 @@ def _no_such_revision(address: Address, revision: str) -> NotFoundError:
         f"{address} has no revision {revision} in the current branch.",
         kind="revision",
         hint="Ask for the document's history to see its revisions.",
+        path=address.path,
+    )
+
+
+def _not_in_commit(address: Address, revision: str) -> NotFoundError:
+    return NotFoundError(
+        f"{address} is not in the commit {revision}: it was deleted, moved away or not there yet.",
+        kind="revision",
+        hint="Give an earlier or later commit of the document's history.",
         path=address.path,
     )
 

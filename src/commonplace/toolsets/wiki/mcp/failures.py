@@ -48,6 +48,7 @@ def _help(error: KnowledgeError) -> list[str]:
 
 _OF_KIND: dict[tuple[Code, str], Callable[[KnowledgeError], str]] = {
     (Code.NOT_FOUND, "page"): _not_found,
+    (Code.NOT_FOUND, "document"): _not_found,  # it went away during the call
     (Code.UNAVAILABLE, "semantic"): lambda _: NO_MEANING,
     (Code.UNAVAILABLE, "api"): lambda _: NO_ANSWER,
 }

@@ -27,6 +27,10 @@ from commonplace.toolsets.wiki.mcp.failures import AUTHENTICATION, CONFLICT, NO_
             NotFoundError("x", kind="page", reference="Actors/Iram"),
             "Page not found: Actors/Iram. Use write_note to create it, or list_notes to see available pages.",
         ),
+        (
+            NotFoundError("There is no document.", kind="document", reference="a", hint="Create it."),
+            "Page not found: a. Use write_note to create it, or list_notes to see available pages.",
+        ),
         (NotFoundError("No such file.", kind="attachment", hint="List them."), "No such file. List them."),
         (UnauthenticatedError("no key"), AUTHENTICATION),
         (UnavailableError("x", kind="api"), NO_ANSWER),
