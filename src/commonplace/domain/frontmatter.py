@@ -93,9 +93,8 @@ def block_range(raw: bytes, block: Frontmatter) -> Span:
 def set_fields(document: Document | bytes, changes: Mapping[str, Json | None]) -> bytes:
     """Set, add and remove keys of the frontmatter. All other bytes are unchanged, including the quotes of other keys.
 
-    A document without a block gets one, and a block without keys and comments is removed. New keys are appended, lists
-    and mappings as block YAML. An equal value changes nothing. A changed value preserves its comment, quotation marks,
-    brackets and unchanged items.
+    A document without a block gets one. New keys are appended, lists and mappings as block YAML. An equal value changes
+    nothing. A changed value preserves its comment, quotation marks, brackets and unchanged items.
 
     Args:
         document: The document or its bytes.
@@ -146,9 +145,6 @@ def _with_block(raw: bytes, block: Frontmatter, changes: Mapping[str, Json]) -> 
     inner = block_range(raw, block)
     newline = "\r\n" if raw[: inner.start].endswith(b"\r\n") else "\n"
     lines = change_keys(raw[inner.start : inner.end].decode(), block.values, changes, newline)
-    without = raw[:start] + raw[block.span.end :]
-    if not lines.strip() and not read_any_frontmatter(without, start).present:
-        return without  # a block that is no longer needed goes with its last key
     return raw[: inner.start] + lines.encode() + raw[inner.end :]
 
 

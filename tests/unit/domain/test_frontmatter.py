@@ -171,13 +171,3 @@ def test_no_key_of_a_block_of_toml_is_changed() -> None:
 @pytest.mark.parametrize("raw", [b"+++\ntitle = 1\n", b"text\n+++\na = 1\n+++\n", b"+++ a\n+++\n"])
 def test_plus_signs_elsewhere_are_text(raw: bytes) -> None:
     assert not read_any_frontmatter(raw).present
-
-
-@pytest.mark.parametrize("raw", [b"# A\n", b"", b"\xef\xbb\xbf# A\r\n\r\nb\r\n", b"\n# A"])
-def test_a_key_that_is_set_and_removed_leaves_no_block(raw: bytes) -> None:
-    assert set_fields(set_fields(raw, {"a": "x"}), {"a": None}) == raw
-
-
-@pytest.mark.parametrize("raw", [b"---\n# why\na: 1\n---\n# A\n", b"---\na: 1\n---\n---\nb: 2\n---\n"])
-def test_a_block_with_a_comment_or_before_another_one_stays(raw: bytes) -> None:
-    assert set_fields(raw, {"a": None}) == raw.replace(b"a: 1\n", b"")
