@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from commonplace.domain import edits
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import Fragments
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
 from pages import page
 from ways.linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
@@ -124,6 +126,42 @@ def test_changing_front_matter_is_linear() -> None:
         return lambda: set_fields(raw, {"k5": ["a", "b"], "k7": None, "new": "x"})
 
     assert_linear(work, 12_000)
+
+
+def test_rewriting_links_of_front_matter_is_linear() -> None:
+    def work(size: int) -> Callable[[], object]:
+        document = page("---\na:\n" + "".join(f"  - '[[x/b{i}]]'\n" for i in range(size // 20)) + "---\n")
+        targets = {at: Address(f"y/{link.target}.md") for at, link in enumerate(document.links)}
+        old = {at: Address(f"{link.target}.md") for at, link in enumerate(document.links)}
+        return lambda: edits.rewrite_links(document, targets, old=old)
+
+    assert_linear(work, 12_000)
+
+
+ELEMENTS: dict[str, Callable[[int], str]] = {
+    "elements": lambda n: "".join(f"<a id='x{i}'></a>\n" for i in range(n // 18)),
+    "open tags": lambda n: "<a " * (n // 3),
+    "one tag": lambda n: "<a" + " id=" * (n // 4),
+    "open values": lambda n: "<a" + ' id="' * (n // 5),
+    "blanks": lambda n: "<a id" + " " * n,
+    "blank values": lambda n: "<a id=" + " " * n + '"',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_finding_many_fragments_is_linear(name: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        document = page(ELEMENTS[name](size))
+        wanted = [f"x{number}" for number in range(size // 18)]
+
+        def find() -> None:
+            fragments = Fragments(document)
+            for fragment in wanted:
+                assert fragment in fragments or name != "elements"
+
+        return find
+
+    assert_linear(work, SIZE)
 
 
 @pytest.mark.parametrize("text", ["a" * SIZE, "ab" * SIZE, "\r\n" * SIZE, "a\r\n" * SIZE])

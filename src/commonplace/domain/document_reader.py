@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, Severity
@@ -21,8 +22,8 @@ from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.words.text_decoder import decoded
 
-_ATTRIBUTE = rb"<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*"
-"""A tag of HTML up to the value of its `id` or `name`."""
+_ELEMENT = re.compile(rb"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>]+))""")
+"""A tag of HTML up to its first `id` or `name`, with the value in one of the groups."""
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """Translation table of bytes: white space to a blank, everything else to `x`."""
@@ -138,11 +139,23 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
     return *_block(raw, first, mark), None
 
 
-def has_fragment(document: Document, fragment: str) -> bool:
-    """Whether `find_fragment` finds at least one section or block. Cheaper, because it searches no similar names."""
-    if fragment.startswith("^"):
-        return _mark(document, document.encoded, fragment) >= 0
-    return bool(named_sections(document, fragment)) or _around_element(document, fragment) is not None
+class Fragments:
+    """The fragments of a document that `find_fragment` finds. Cheaper, because it searches no similar names.
+
+    The elements of HTML are read once, for the first fragment that names no section.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def __contains__(self, fragment: str) -> bool:
+        if fragment.startswith("^"):
+            return _mark(self._document, self._document.encoded, fragment) >= 0
+        return bool(named_sections(self._document, fragment)) or fragment.removeprefix("#") in self._elements
+
+    @cached_property
+    def _elements(self) -> Mapping[str, int]:
+        return _elements_of(self._document)
 
 
 def named_sections(document: Document, fragment: str) -> Sequence[Section]:
@@ -152,13 +165,17 @@ def named_sections(document: Document, fragment: str) -> Sequence[Section]:
 
 def _around_element(document: Document, fragment: str) -> Section | None:
     """The section with the HTML element that has this `id` or `name`; None if there is no such element."""
-    name = fragment.removeprefix("#").encode()
-    raw = document.encoded
-    if not name or name not in raw:
-        return None
-    named = re.compile(_ATTRIBUTE + rb"""(?:"%b"|'%b'|%b(?=[\s>/]))""" % ((re.escape(name),) * 3))
-    found = named.search(raw, document.body_start)
-    return [one for one in document.sections if one.start <= found.start()][-1] if found else None
+    at = _elements_of(document).get(fragment.removeprefix("#"))
+    return None if at is None else [one for one in document.sections if one.start <= at][-1]
+
+
+def _elements_of(document: Document) -> Mapping[str, int]:
+    """The byte offset of each HTML element by its `id` or `name`; of several with one name, of the first."""
+    found: dict[str, int] = {}
+    for one in _ELEMENT.finditer(document.encoded, document.body_start):
+        name = next(filter(None, one.groups())).decode("utf-8", "replace")
+        found.setdefault(name, one.start())
+    return found
 
 
 def _headings(path: Sequence[str]) -> list[str]:

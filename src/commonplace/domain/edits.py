@@ -14,7 +14,7 @@ from itertools import islice
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, LinkKind, Section
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.markdown.frontmatter_links import scalar_style
+from commonplace.domain.markdown.frontmatter_links import ScalarStyles
 from commonplace.domain.markdown.line_ends import is_mixed, utf8, with_line_ends, with_unix_line_ends
 from commonplace.domain.markdown.link_rewrites import LinkMove, moved_target, written_target
 
@@ -224,6 +224,7 @@ def rewrite_links(
     _require_text(document)
     raw, here = document.raw, moved_to or document.address
     changes: dict[tuple[int, int], bytes] = {}
+    styles: ScalarStyles | None = None
     for position, new in targets.items():
         link = document.links[position]
         start, end = link.target_span.start, link.target_span.end
@@ -236,7 +237,9 @@ def rewrite_links(
         move = LinkMove(document.address, here, before or (document.address if new == moved_to else new), new)
         target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
-            style = scalar_style(raw, document.frontmatter, start) if link.kind == LinkKind.FRONTMATTER else ""
+            if link.kind == LinkKind.FRONTMATTER and styles is None:
+                styles = ScalarStyles(raw, document.frontmatter)
+            style = styles.at(start) if link.kind == LinkKind.FRONTMATTER and styles else ""
             changes[start, end] = written_target(link, target, raw[start:end], style.encode() or raw[start - 1 : start])
     return _with_changes(raw, changes)
 

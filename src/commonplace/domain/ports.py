@@ -263,12 +263,7 @@ class Index(Protocol):
     """All data derived from the files of one collection: catalogue, full text, links."""
 
     def sync(self, progress: Progress | None = None, *, afresh: bool = False) -> SyncReport:
-        """Compare every file with the index and index the differences. Returns when all are searchable.
-
-        Args:
-            progress: Called with the progress.
-            afresh: Whether to rebuild the index from empty.
-        """
+        """Index the differences between the files and the index (`afresh`: all) until every file is searchable."""
         ...
 
     def update(self, addresses: Sequence[Address], timeout: float = 0.1) -> None:

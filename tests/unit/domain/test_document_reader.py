@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import find_fragment, find_section, has_fragment, read_document
+from commonplace.domain.document_reader import Fragments, find_fragment, find_section, read_document
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from pages import page
@@ -232,7 +232,7 @@ def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> No
 )
 def test_whether_a_link_s_fragment_is_there_is_told_as_it_is_found(fragment: str, is_there: bool) -> None:
     document = read_document(Address("trip.md"), BLOCKS)
-    assert has_fragment(document, fragment) == is_there
+    assert (fragment in Fragments(document)) == is_there
     try:
         find_fragment(document, fragment)
     except NotFoundError:
@@ -266,7 +266,7 @@ Text <a id="top"></a>.
 )
 def test_an_element_of_html_is_found_by_its_id_or_name(fragment: str, heading: str) -> None:
     document = read_document(Address("a.md"), ELEMENTS)
-    assert has_fragment(document, fragment)
+    assert fragment in Fragments(document)
     _, _, section = find_fragment(document, fragment)
     assert section is not None
     assert section.heading == heading
@@ -275,7 +275,7 @@ def test_an_element_of_html_is_found_by_its_id_or_name(fragment: str, heading: s
 @pytest.mark.parametrize("fragment", ["wing", "no", "x", "Winget", "a\\b(", ""])
 def test_no_other_attribute_and_no_part_of_a_name_is_an_anchor(fragment: str) -> None:
     document = read_document(Address("a.md"), ELEMENTS)
-    assert not fragment or not has_fragment(document, fragment)
+    assert not fragment or fragment not in Fragments(document)
     if fragment:
         with pytest.raises(NotFoundError):
             find_fragment(document, fragment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -40,13 +41,27 @@ def read_frontmatter_links(source: bytes, frontmatter: Frontmatter) -> tuple[Lin
     return tuple(_Block(text, inner.start).links(root)) if root and root.kind == "mapping" else ()
 
 
-def scalar_style(source: bytes, frontmatter: Frontmatter, at: int) -> str:
-    """The quotation mark of the scalar at a byte offset, or the `|` or `>` of a block scalar; "" for a plain one."""
-    inner = block_range(source, frontmatter)
-    root = layout(source[inner.start : inner.end].decode())
-    offset = len(source[inner.start : at].decode())
-    scalars = (node for node in root.walk() if node.kind == "scalar") if root else ()
-    return next((node.style for node in scalars if node.start <= offset < node.end), "")
+class ScalarStyles:
+    """The styles of the scalars in a document's frontmatter.
+
+    Args:
+        source: The whole document.
+        frontmatter: The document's parsed frontmatter.
+    """
+
+    def __init__(self, source: bytes, frontmatter: Frontmatter) -> None:
+        inner = block_range(source, frontmatter)
+        root = layout(source[inner.start : inner.end].decode())
+        self._source = source
+        self._first = inner.start
+        self._scalars = [node for node in root.walk() if node.kind == "scalar"] if root else []
+        self._starts = [node.start for node in self._scalars]
+
+    def at(self, offset: int) -> str:
+        """The quotation mark of the scalar at a byte offset, or `|` or `>` for a block scalar; "" for a plain one."""
+        character = len(self._source[self._first : offset].decode())
+        position = bisect_right(self._starts, character) - 1
+        return self._scalars[position].style if position >= 0 and character < self._scalars[position].end else ""
 
 
 @dataclass(frozen=True, slots=True)

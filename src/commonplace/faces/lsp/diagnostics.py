@@ -9,7 +9,7 @@ from dataclasses import replace
 from lsprotocol.types import Diagnostic, DiagnosticSeverity, Position, Range
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.document_reader import has_fragment
+from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Link, LinkKind, Severity, Span
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.links import link_key
@@ -84,6 +84,7 @@ def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, Resolve
     """The rule and the link of each broken link of a page."""
     names = {one.name for one in pages.collections.members}
     checked: dict[tuple[Address, str], bool] = {}
+    fragments: dict[Address, Fragments | None] = {}
     for resolved in page.collection.index.resolve(page.document):
         link = resolved.link
         if not _place_of(link).end:
@@ -94,8 +95,12 @@ def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, Resolve
                 yield BROKEN_LINK, resolved
         elif link.fragment and resolved.target.is_document:
             named = (resolved.target, link.fragment)
+            if resolved.target not in fragments:
+                target = pages.target(page, resolved)
+                fragments[resolved.target] = Fragments(target.page.document) if target else None
             if named not in checked:
-                checked[named] = _has_fragment(pages, page, resolved)
+                there = fragments[resolved.target]
+                checked[named] = there is None or link.fragment in there
             if not checked[named]:
                 yield DEAD_ANCHOR, resolved
 
@@ -104,11 +109,6 @@ def _is_own_name(page: EditorPage, resolved: ResolvedLink) -> bool:
     """Whether a link names its own page by a title or path that is not saved and thus not in the index yet."""
     own = {fold(page.document.title), link_key(page.address.path)}
     return bool(resolved.link.target) and {fold(resolved.link.target), link_key(resolved.link.target)} & own != set()
-
-
-def _has_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) -> bool:
-    target = pages.target(page, resolved)
-    return target is None or has_fragment(target.page.document, resolved.link.fragment)
 
 
 def _place_of(link: Link) -> Span:

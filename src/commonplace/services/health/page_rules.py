@@ -7,8 +7,8 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import has_fragment
-from commonplace.domain.documents import Document, Severity
+from commonplace.domain.document_reader import Fragments
+from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.query import Record, ResolvedLink
@@ -118,7 +118,7 @@ def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> 
 
 def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator[HealthFinding]:
     """Declared contradictions, and links to missing headings and blocks."""
-    documents: dict[Address, Document | None] = {}
+    fragments: dict[Address, Fragments | None] = {}
     dead: dict[tuple[Address, str], bool] = {}
     anchors = collection.index.anchors({one.target for one in links if one.target and one.link.fragment})
     read, raw = Address(""), b""
@@ -129,10 +129,11 @@ def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator
         if not fragment or target is None or not target.is_document or fragment in anchors.get(target, ()):
             continue
         if (target, fragment) not in dead:
-            if target not in documents:
-                documents[target] = document_or_none(collection, target)
-            document = documents[target]
-            dead[target, fragment] = document is not None and not has_fragment(document, fragment)
+            if target not in fragments:
+                document = document_or_none(collection, target)
+                fragments[target] = Fragments(document) if document else None
+            there = fragments[target]
+            dead[target, fragment] = there is not None and fragment not in there
         if not dead[target, fragment]:
             continue
         if one.source != read:

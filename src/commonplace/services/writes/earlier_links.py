@@ -7,8 +7,9 @@ name would do. A commit from before the earlier move still has that spelling.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 from commonplace.domain.addresses import Address
@@ -21,7 +22,7 @@ from commonplace.services.writes.links_after import LinksAfter
 
 MAX_FILES = 10
 """Maximum number of moved files whose new addresses are looked up in earlier commits."""
-MAX_COMMITS = 500
+MAX_COMMITS = 300
 """Maximum number of commits that are searched for each of them."""
 
 _log = logging.getLogger(__name__)
@@ -37,8 +38,14 @@ class EarlierLinks:
     """
 
     def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
+        self._collection = collection
+        self._moves = moves
         self._after = after
-        self._states = list(_states_before(collection, moves))
+
+    @cached_property
+    def _states(self) -> Sequence[Store]:
+        """The files of these commits. Looked up for the first page with a link to rewrite."""
+        return _states_before(self._collection, self._moves)
 
     def spellings(self, document: Document, here: Address, targets: Mapping[int, Address]) -> dict[int, bytes]:
         """Bytes of link targets in an earlier version of a page, by position in `document.links`.
@@ -52,7 +59,7 @@ class EarlierLinks:
             targets: New targets of links by position.
         """
         found: dict[int, bytes] = {}
-        for state in self._states:
+        for state in self._states if targets else ():
             wanted = {position: new for position, new in targets.items() if position not in found}
             if wanted and (earlier := self._earlier(state, here, document)):
                 links = earlier.links
@@ -77,13 +84,17 @@ class EarlierLinks:
         return earlier if earlier.decodable and _besides_targets(earlier) == _besides_targets(document) else None
 
 
-def _states_before(collection: Collection, moves: Mapping[Address, Address]) -> Iterator[Store]:
+def _states_before(collection: Collection, moves: Mapping[Address, Address]) -> Sequence[Store]:
+    states: list[Store] = []
     if collection.past is None:
-        return
+        return states
     commits = collection.past.commits
-    latest = (commits.latest_with(new, within=MAX_COMMITS) for new in islice(moves.values(), MAX_FILES))
-    for commit in dict.fromkeys(filter(None, latest)):
-        yield commits.store(commit)
+    for new in islice(moves.values(), MAX_FILES):
+        if any(state.stat(new) is not None for state in states):  # it left together with another file
+            continue
+        if commit := commits.latest_with(new, within=MAX_COMMITS):
+            states.append(commits.store(commit))
+    return states
 
 
 def _with_same_sides(earlier: Document, document: Document) -> Document:

@@ -76,7 +76,7 @@ def plan_moves(
         TooLargeError: the files have more than `MAX_MOVED_BYTES` together.
         StorageError: a page that may link to a moved one cannot be read.
     """
-    ignored = [old for old in moves if transaction.is_ignored(old)] if len(moves) > 1 else []
+    ignored = {old for old in moves if transaction.is_ignored(old)} if len(moves) > 1 else set[Address]()
     moves = {old: new for old, new in moves.items() if old not in ignored}
     _require_free(collection, transaction, moves)
     _require_size(collection, moves)
@@ -103,7 +103,7 @@ def plan_moves(
     gained = {one.found.source for one in taken if one.found.target is None and one.now in came}
     pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
     of_links = pinned_pages, tuple(sorted(gained)), tuple(rewritten)
-    return MovePlan(dict(moves), contents, came, *of_links, tuple(ignored), lost)
+    return MovePlan(dict(moves), contents, came, *of_links, tuple(sorted(ignored)), lost)
 
 
 def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:

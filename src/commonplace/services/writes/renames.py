@@ -61,7 +61,7 @@ def rename_folder(
         intent: As for any write, without a revision.
 
     Returns:
-        New address by old address of the files, and the receipt of the first of them.
+        New address by old address of the moved files, and the receipt of the first of them.
 
     Raises:
         NotFoundError, AlreadyExistsError, InvalidInputError: as for `rename`, or from `require_moves`.
@@ -70,7 +70,8 @@ def rename_folder(
 
     def move() -> tuple[Mapping[Address, Address], WriteReceipt]:
         moves = require_moves(collection, folder, target)
-        return moves, _rename(collection, moves, named)
+        receipt = _rename(collection, moves, named)
+        return {old: new for old, new in moves.items() if old not in receipt.links.ignored}, receipt
 
     return on_latest(collection, move)
 

@@ -44,7 +44,7 @@ UNCONDITIONAL = WriteRequest()
 
 @dataclass(frozen=True, slots=True)
 class RewrittenLinks:
-    """The effect of a rename on links of other documents, by path."""
+    """The effect of a rename: the documents in which links changed, and the files that stayed; by path."""
 
     updated: tuple[Address, ...] = ()
     """The documents whose links were rewritten."""

@@ -7,7 +7,8 @@ exclude them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -46,9 +47,9 @@ def command(
 
     A NEW without a slash and without .md is a new name: the page stays in its folder (./plan is at the top). With a
     slash at its end it is a folder, into which the page goes under its name; otherwise it is a path. With a slash at
-    the end of PAGE, the folder gets the path NEW, with all files in it, new ones too; ignored and hidden ones and
-    symbolic links stay. Relative links in what moves are rewritten as
-    well, and links to another page of a new name. Moving back restores the links as they were written, from Git.
+    the end of PAGE, the folder gets the path NEW, with all files in it, new ones too; ignored and hidden files and
+    symbolic links stay. Relative links in what moves are rewritten as well, and links to another page of a new name.
+    Moving back restores the links as they were written, from Git.
     """
     if page.strip().removeprefix("./").endswith("/"):
         _move_folder(session, page.strip(), target.strip(), consent)
@@ -56,80 +57,72 @@ def command(
     write.command(session, page, how=EditOptions(rename=target), consent=consent)
 
 
+@dataclass(frozen=True, slots=True)
+class _FolderMove:
+    """A move of a folder, made or planned."""
+
+    folder: str
+    """Old path, without a slash at its end."""
+    target: str
+    """New path."""
+    moves: Mapping[Address, Address]
+    """New address by old address of the files."""
+    links: RewrittenLinks
+    commit: str = ""
+    """The commit's id; "" for none."""
+    planned: bool = False
+    """Whether nothing was changed."""
+
+
 def _move_folder(session: Session, page: str, new: str, consent: CommitOptions) -> None:
     if consent.revision:
         raise ConfigError("A folder has no revision.", kind="option", hint="Leave --revision out.")
     folder, target = (session.relative(one).removeprefix("./").strip("/") for one in (page, new))
-    unseen = "keep" if consent.force else "refuse"
-    intent = WriteRequest(message=consent.message, unseen=unseen)
     with session.opened_for_writing(commit=not consent.no_commit) as collections:
         collection = collections.members[0]
         if consent.dry_run:
-            moves = writes.require_moves(collection, folder, target)
-            plan = writes.preview_moves(collection, moves, {})
-            _show(session, collection, (folder, target, ""), plan.moves, links_of(plan), would=True)
-            return
-        moves, receipt = writes.rename_folder(collection, folder, target, intent)
-        moved = {old: new for old, new in moves.items() if old not in receipt.links.ignored}
-        _show(session, collection, (folder, target, receipt.commit), moved, receipt.links)
+            plan = writes.preview_moves(collection, writes.require_moves(collection, folder, target), {})
+            move = _FolderMove(folder, target, plan.moves, links_of(plan), planned=True)
+        else:
+            moves, receipt = writes.rename_folder(collection, folder, target, WriteRequest(message=consent.message))
+            move = _FolderMove(folder, target, moves, receipt.links, receipt.commit)
+        _show(session, collection, move)
 
 
-def _show(
-    session: Session,
-    collection: Collection,
-    what: tuple[str, str, str],
-    moves: Mapping[Address, Address],
-    links: RewrittenLinks,
-    *,
-    would: bool = False,
-) -> None:
-    """Show a move of a folder.
-
-    Args:
-        session: The session.
-        collection: The collection.
-        what: Old path, new path and commit.
-        moves: New address by old address of the files.
-        links: The effect on links.
-        would: Whether nothing was changed.
-    """
-    out, (folder, target, commit) = session.out, what
+def _show(session: Session, collection: Collection, move: _FolderMove) -> None:
+    out, links = session.out, move.links
     if out.as_json:
-        out.json(_as_json(collection, what, moves, links, would=would))
+        out.json(_as_json(collection, move))
         return
     inside = f", with links rewritten in {len(links.rewritten)} of them" if links.rewritten else ""
-    mark = f"  commit {commit[:10]}" if commit else ""
-    verb = "Would move" if would else "Moved"
-    styled = (out.styled(BOLD, f"{one}/") for one in (folder, target))
-    out.line(f"{verb} {' to '.join(styled)}: {amount(len(moves), 'file')}{inside}{mark}")
+    mark = f"  commit {move.commit[:10]}" if move.commit else ""
+    styled = (out.styled(BOLD, f"{one}/") for one in (move.folder, move.target))
+    verb = "Would move" if move.planned else "Moved"
+    out.line(f"{verb} {' to '.join(styled)}: {amount(len(move.moves), 'file')}{inside}{mark}")
     others = [one.path for one in links.updated if one not in links.pinned]
     if others:
-        out.line(f"{'Would rewrite' if would else 'Rewrote'} links in {named_pages(others)}")
-    lines: Sequence[str] = moved_link_lines(*([one.path for one in some] for some in (links.pinned, links.gained)))
-    lines = [*lines, *ignored_lines([one.path for one in links.ignored])]
-    for line in (*lines, *not_rewritten_lines([one.path for one in links.not_rewritten], would=would)):
+        out.line(f"{'Would rewrite' if move.planned else 'Rewrote'} links in {named_pages(others)}")
+    pinned, gained, ignored, lost = (
+        [one.path for one in some] for some in (links.pinned, links.gained, links.ignored, links.not_rewritten)
+    )
+    for line in (
+        *moved_link_lines(pinned, gained), *ignored_lines(ignored), *not_rewritten_lines(lost, would=move.planned)
+    ):  # fmt: skip
         out.line(line)
 
 
-def _as_json(
-    collection: Collection,
-    what: tuple[str, str, str],
-    moves: Mapping[Address, Address],
-    links: RewrittenLinks,
-    *,
-    would: bool,
-) -> dict[str, Json]:
-    left: list[Json] = [one.path for one in links.ignored]
-    lost: list[Json] = [one.path for one in links.not_rewritten]
+def _as_json(collection: Collection, move: _FolderMove) -> dict[str, Json]:
+    ignored: list[Json] = [one.path for one in move.links.ignored]
+    lost: list[Json] = [one.path for one in move.links.not_rewritten]
     return {
         "collection": collection.name,
-        "path": f"{what[1]}/",
+        "path": f"{move.target}/",
         "id": "",
         "revision": "",
-        "commit": what[2],
-        "action": "planned" if would else "renamed",
-        "updated": [one.path for one in links.updated],
-        "moved": {old.path: new.path for old, new in moves.items()},
-        **({"ignored": left} if left else {}),
+        "commit": move.commit,
+        "action": "planned" if move.planned else "renamed",
+        "updated": [one.path for one in move.links.updated],
+        "moved": {old.path: new.path for old, new in move.moves.items()},
+        **({"ignored": ignored} if ignored else {}),
         **({"not_rewritten": lost} if lost else {}),
     }
