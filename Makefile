@@ -55,7 +55,7 @@ imports: setup-dev ## which part may import which (import-linter)
 docstrings: setup-dev ## every public name is documented (interrogate)
 	@$(call quietly,$(BIN)/interrogate -vv src tools)
 
-sizes: setup-dev ## lengths of files, functions, classes and folders
+sizes: setup-dev ## lengths of files and functions
 	@$(BIN)/python tools/check_sizes.py
 
 dups: setup-dev ## duplicated lines

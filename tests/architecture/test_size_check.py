@@ -47,19 +47,8 @@ def test_a_small_project_is_clean(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("long_file.py", "x = 1\n" * 401, "long_file.py: file-lines is 401, at most 400"),
+        ("long_file.py", "x = 1\n" * 601, "long_file.py: file-lines is 601, at most 600"),
         ("long_function.py", _function(51), "long_function.py::long: function-lines is 51, at most 50"),
-        (
-            "wide_class.py",
-            "class Wide:\n" + "".join(f"    def m{n}(self) -> int: return {n}\n" for n in range(9)),
-            "wide_class.py::Wide: class-methods is 9, at most 8",
-        ),
-        (
-            "nested.py",
-            "class Outer:\n    class Inner:\n"
-            + "".join(f"        def m{n}(self) -> int: return 1\n" for n in range(9)),
-            "nested.py::Outer.Inner: class-methods is 9",
-        ),
     ],
 )
 def test_what_is_too_large_is_named(project: Path, name: str, content: str, said: str) -> None:
@@ -70,25 +59,8 @@ def test_what_is_too_large_is_named(project: Path, name: str, content: str, said
 
 
 def test_a_file_at_the_limit_is_clean(project: Path) -> None:
-    (project / "src" / "pack" / "edge.py").write_text("x = 1\n" * 400, encoding="utf-8")
+    (project / "src" / "pack" / "edge.py").write_text("x = 1\n" * 600, encoding="utf-8")
     assert _check(project) == (0, "")
-
-
-def test_private_methods_do_not_count(project: Path) -> None:
-    methods = "".join(f"    def _m{n}(self) -> int: return {n}\n" for n in range(9))
-    (project / "src" / "pack" / "private.py").write_text(f"class Private:\n{methods}", encoding="utf-8")
-    assert _check(project) == (0, "")
-
-
-def test_a_full_folder_is_named_and_its_init_file_does_not_count(project: Path) -> None:
-    for number in range(11):
-        (project / "src" / "pack" / f"part{number}.py").write_text("x = 1\n", encoding="utf-8")
-    (project / "src" / "pack" / "__init__.py").touch()
-    assert _check(project) == (0, "")
-    (project / "src" / "pack" / "part11.py").touch()
-    code, errors = _check(project)
-    assert code == 1
-    assert "src/pack: folder-files is 13, at most 12" in errors
 
 
 def test_long_functions_on_the_whole_are_a_breach(project: Path) -> None:
@@ -97,18 +69,18 @@ def test_long_functions_on_the_whole_are_a_breach(project: Path) -> None:
 
 
 def test_an_exception_with_a_reason_is_heeded(project: Path) -> None:
-    (project / "src" / "pack" / "long_file.py").write_text("x = 1\n" * 420, encoding="utf-8")
-    _except(project, "file-lines", "src/pack/long_file.py", 420)
+    (project / "src" / "pack" / "long_file.py").write_text("x = 1\n" * 620, encoding="utf-8")
+    _except(project, "file-lines", "src/pack/long_file.py", 620)
     assert _check(project) == (0, "")
 
 
 @pytest.mark.parametrize(
     ("lines", "limit", "reason", "said"),
     [
-        (430, 420, "It is a table.", "file-lines is 430, at most 420"),
-        (399, 420, "It is a table.", "within the limit; delete the entry"),
-        (410, 500, "It is a table.", "tighten its limit of 500"),
-        (410, 420, " ", "gives no reason"),
+        (630, 620, "It is a table.", "file-lines is 630, at most 620"),
+        (599, 620, "It is a table.", "within the limit; delete the entry"),
+        (610, 700, "It is a table.", "tighten its limit of 700"),
+        (610, 620, " ", "gives no reason"),
     ],
 )
 def test_a_stale_or_bare_exception_is_a_breach(project: Path, lines: int, limit: int, reason: str, said: str) -> None:
