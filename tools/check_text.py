@@ -34,6 +34,15 @@ RULES = (
     Rule(re.compile(r"(?<![\w.~*}])/(?:home|Users)/[\w.]"), re.compile(r"^(?!tests/)"), "a path of one machine"),
     Rule(re.compile(r"(?:extra-)?index[-]url|find[-]links"), re.compile(r"."), "a registry named as an option"),
     Rule(re.compile(r"://[^\s)\"'>]*/simple\b|files\.pythonhosted[.]org"), re.compile(r"."), "a registry host"),
+    # The package is in no index: whoever registered its name there would be installed.
+    Rule(
+        re.compile(
+            r"\b(?:pipx?|uv|poetry|pdm)\b[^`\n]* (?:add|install|run|upgrade)(?![^`\n]* --from )"
+            r" (?:[^`\n]* )?['\"]?common[p]lace(?![\w./-])|\buvx ['\"]?common[p]lace|[\s'\"]common[p]lace\[[a-z,]+\]"
+        ),
+        re.compile(r"."),
+        "this package as one of an index",
+    ),
     Rule(re.compile(r"\w+://"), re.compile(r"requirements.*\.lock$"), "a host in a lock file"),
     Rule(
         re.compile(r"#\W*(?:TO[D]O|FIX[M]E|XX[X])\b|\bNotImplemented[E]rror\b|pragma: no [c]over"),

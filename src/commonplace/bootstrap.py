@@ -359,8 +359,8 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
     Raises:
         ConfigError, UnavailableError, StorageError: kind "model": installation failed.
     """
+    from commonplace.domain.libraries import SEARCH_LIBRARIES, require_libraries
     from commonplace.embed.model.installer import install_model as install
-    from commonplace.embed.model.libraries import SEARCH_LIBRARIES, require_libraries
     from commonplace.embed.model.model_folder import MODEL, installed
 
     if anew or source or not installed(settings.model_dir):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace import build
 from commonplace.bootstrap import Application
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.libraries import require_libraries
 from commonplace.services.collections import Collections
 from commonplace.settings import Settings
 from commonplace.settings.folders import require_folders
@@ -22,17 +22,12 @@ def serve_editor(settings: Settings) -> None:
         settings: Settings with the folders to serve. If none is named, the folders that the editor has open are served.
 
     Raises:
-        ConfigError: the library of the protocol is not installed.
+        ConfigError: the library of the protocol is not installed; the hint is the command that installs it.
         NotFoundError: a named folder does not exist.
     """
-    try:
-        from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - installed by an extra
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"The language server needs the package {error.name}, which is not installed.",
-            kind="extra",
-            hint="Install it: pip install 'commonplace[lsp]'",
-        ) from error
+    require_libraries(["pygls"], "The language server", "lsp")
+    from commonplace.faces.lsp.server import language_server  # noqa: PLC0415 - installed by an extra
+
     if settings.names_folders:
         require_folders(settings.kb)
     server = language_server(lambda folders: _Folders(settings, folders), build())

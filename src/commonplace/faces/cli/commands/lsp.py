@@ -20,8 +20,8 @@ def command(
         commonplace lsp ~/notes
 
     PATHs are the folders to serve, by default those that the editor has open. docs/editors.md has the entries for
-    VS Code, Neovim, Helix, Zed and Emacs. The server writes nothing: the editor makes every edit. Needs the extra lsp:
-    pip install 'commonplace[lsp]'.
+    VS Code, Neovim, Helix, Zed and Emacs. The server writes nothing: the editor makes every edit. Needs the
+    libraries of the extra lsp; if they are missing, the command prints how to install them here.
     """
     given: Flags = {"kb": paths} if paths else {}
     if any("://" in one for one in paths or session.flags.get("kb") or ()):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from commonplace.domain.errors import ConfigError, NotFoundError, UnavailableError
+from commonplace.domain.libraries import require_libraries
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch
@@ -139,14 +140,9 @@ class Connection:
 
 
 def _client(address: ClusterAddress) -> OpenSearch:
-    try:
-        from opensearchpy import OpenSearch  # noqa: PLC0415 - optional
-    except ImportError as error:
-        raise ConfigError(
-            "The client of the search cluster is not installed.",
-            kind="engine",
-            hint="Install commonplace with its extra: pip install 'commonplace[cluster]'.",
-        ) from error
+    require_libraries(["opensearchpy"], "The search cluster", "cluster")
+    from opensearchpy import OpenSearch  # noqa: PLC0415 - optional
+
     for url in address.urls:
         _checked(url)
     logging.getLogger("opensearch").setLevel(logging.ERROR)  # the client logs every failed request, even expected ones
