@@ -91,7 +91,7 @@ picture: setup-dev ## the picture of the README, docs/pages.png (needs Chromium)
 bench: setup-dev model ## every figure of the README: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; results under docs/soak/
+soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; its figures go into docs/reliability.md
 	@SOAK=1 $(BIN)/python tools/soak.py $(ARGS)
 
 eval: setup-dev model ## quality of search on judged question sets (../shared/eval)

@@ -1,6 +1,6 @@
-"""Implements `make soak`: runs every test that `make test` only samples at full size, and writes a page of results.
+"""Implements `make soak`: runs every test that `make test` only samples at full size, and prints a page of results.
 
-The page is written to `docs/soak/DATE.md` and committed by hand. Its figures are the rounds for which each test called
+The figures go by hand into the campaign's row of `docs/reliability.md`. They are the rounds for which each test called
 `amount`, and the values recorded with `record_property`.
 """
 
@@ -45,10 +45,7 @@ def main() -> int:
             check=False,
         )
         rows = _rows(report)
-    page = ROOT / "docs" / "soak" / f"{datetime.now(UTC):%Y-%m-%d}.md"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(_page(rows, " ".join(command), time.monotonic() - began), encoding="utf-8")
-    print(f"soak: {page.relative_to(ROOT)}")
+    print(_page(rows, " ".join(command), time.monotonic() - began))
     return done.returncode
 
 

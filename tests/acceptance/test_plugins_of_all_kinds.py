@@ -146,7 +146,7 @@ def test_whatever_a_plugin_raises_names_it_and_ends_only_that_call(tmp_path: Pat
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Agent, Path, dict[str, str]]]:
     folder = tmp_path_factory.mktemp("reference")
     for name in REFERENCE:
-        source = (ROOT / "tests" / "site_packages" / f"{name}.py").read_text()
+        source = (ROOT / "tests" / "helpers" / "site_packages" / f"{name}.py").read_text()
         add_plugin(folder / "site", name, source, "pyrite.plugins")
     environment = {"PYTHONPATH": str(folder / "site")}
     base = base_in(folder)

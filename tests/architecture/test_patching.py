@@ -9,7 +9,7 @@ from pathlib import Path
 from support import ROOT
 
 REPLACED = {
-    "tests/spaces/places.py",
+    "tests/helpers/spaces/places.py",
     "tests/unit/embed/test_background.py",
     "tests/unit/faces/cli/test_text_input.py",
     "tests/unit/index/test_index_files.py",

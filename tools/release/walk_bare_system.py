@@ -2,7 +2,7 @@
 
     debootstrap --variant=minbase --include=python3,python3-venv,git,ca-certificates bookworm ROOT
     make dist
-    sudo .venv/bin/python tools/release/walk_bare_system.py --root ROOT --out docs/soak/DATE-bare-system.md
+    sudo .venv/bin/python tools/release/walk_bare_system.py --root ROOT --out bare-system.md
 
 Every line of the README's first two blocks runs unchanged, in a clone of this checkout with the wheel beside it. Then a
 client starts the configured server and calls a tool. The resulting page lists each line with its exit code and its

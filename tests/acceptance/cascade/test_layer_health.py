@@ -188,7 +188,7 @@ def test_a_manifest_that_changes_is_taken_and_a_broken_one_is_named(tmp_path: Pa
 
 def test_the_server_of_a_layer_that_is_taken_out_ends(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
-    graph = foreign("graph", 1, ROOT / "tests" / "bad_graph.py", "ok", starts)
+    graph = foreign("graph", 1, ROOT / "tests" / "helpers" / "bad_graph.py", "ok", starts)
     manifest = write_cascade(tmp_path, {"company": (0, FINANCE)}, graph)
     entries = json.loads(manifest.read_text())["layers"]
     with agent("mcp", "--manifest", manifest) as reader:

@@ -3,7 +3,7 @@
 By default every thread that allocates gets its own arena, up to eight per processor, and memory freed in one arena is
 not available to others. Large short-lived blocks, such as those of Tantivy's writers, cause fragmentation. After an
 hour of mixed load two servers used 328 and 323 MB by default, and 216 and 209 MB with these settings, at the same
-processor time (docs/soak). With C libraries other than glibc, nothing is set.
+processor time (docs/reliability.md). With C libraries other than glibc, nothing is set.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from commonplace.toolsets.cascade.foreign.graph import StdioGraph
 from commonplace.toolsets.cascade.rules.foreign import BROKEN, Fact
 from layers import FOREIGN_SERVER, ROOT
 
-BAD = ROOT / "tests" / "bad_graph.py"
+BAD = ROOT / "tests" / "helpers" / "bad_graph.py"
 
 
 def bad(mode: str, *more: str | Path) -> StdioGraph:

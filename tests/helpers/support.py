@@ -19,7 +19,7 @@ import pytest
 from commonplace.settings import default_settings
 from remotes import canary
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("SHARED_MATERIAL", ROOT.parent / "shared"))
 """Folder of material that is not part of the project: corpora and retrieval sets."""
 UNPACKED = ROOT / ".cache" / "corpora"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FOREIGN_SERVER = ROOT / "examples" / "foreign_graph" / "server.py"
 
 Files = Mapping[str, str | bytes]

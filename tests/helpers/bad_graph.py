@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-EXAMPLE = runpy.run_path(str(Path(__file__).resolve().parents[1] / "examples" / "foreign_graph" / "server.py"))
+EXAMPLE = runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / "foreign_graph" / "server.py"))
 NO_JSON = {"text": "no JSON", "nan": '{"nodes": ["a"], "total": NaN}'}
 
 

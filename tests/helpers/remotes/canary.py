@@ -20,7 +20,7 @@ BLOB = hashlib.sha1(b"blob %d\0%b" % (len(CONTENT), CONTENT), usedforsecurity=Fa
 EXCEPT = f":(exclude,glob)**/{NAME}"
 """Pathspec for `git add --all` of a test itself, which the product does not run."""
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
+_CHECKOUT = Path(__file__).resolve().parents[3]
 _URL = re.compile(r"^\s*url\s*=\s*(?:file://)?(/.*\S)\s*$", re.MULTILINE)
 _planted: dict[Path, Path] = {}
 """Git's own folder by the folder that is served."""
