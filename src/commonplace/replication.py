@@ -352,6 +352,12 @@ def open_followers(settings: Settings) -> dict[Path, Follower]:
         clone = ReplicaClone(settings.cache_dir / "replicas", parse_source(text))
         if clone.path in followers:
             raise ConfigError(f"The remote {clone.source.name} is named twice.", kind="replica", hint="Name it once.")
+        if clone.source.commit and settings.replica_writes:
+            raise ConfigError(
+                f"The remote {clone.source.name} stays at one commit, so it cannot be written.",
+                kind="replica",
+                hint="Name a branch after #, or leave out replica_writes.",
+            )
         if settings.replica_writes and settings.peer and settings.cluster_secret:
             clone.lease = WriterLease(
                 clone.repository,

@@ -96,6 +96,13 @@ class Settings:
     manifest: Annotated[
         Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
     ] = None
+    profile: Annotated[
+        str | None,
+        Doc(
+            "Profile of the manifest.",
+            default="the one whose `paths` contain the working folder, else `default`",
+        ),
+    ] = None
     personal: Annotated[
         str | None, Doc("Folder, or URL of a Git repository, of the upper of two layers; needs `shared`.")
     ] = None

@@ -85,12 +85,9 @@ def test_each_key_comes_from_the_highest_layer_that_sets_it_empty_or_not(reader:
     assert shown["frontmatterProvenance"] == {
         "title": "personal", "override": "personal", "tags": "personal", "type": "team", "only": "team",
     }  # fmt: skip
-    assert shown["frontmatterConflicts"] == {
-        "title": [
-            {"layer": "personal", "updated": None, "value": ""},
-            {"layer": "team", "updated": None, "value": "Team"},
-        ]
-    }
+    own = {"layer": "personal", "level": 3, "updated": None, "value": ""}
+    team = {"layer": "team", "level": 2, "updated": None, "value": "Team"}
+    assert shown["frontmatterConflicts"] == [{"key": "title", "winner": own, "contributions": [own, team]}]
 
 
 def test_sections_stand_in_order_of_appearance_with_what_others_say(reader: Agent) -> None:

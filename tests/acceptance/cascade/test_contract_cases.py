@@ -140,7 +140,9 @@ CASES: list[tuple[str, str, dict[str, Any], Check]] = [
     ("a tombstone is empty", READ, AUTH, lambda a: (section(a, "on-call")["content"], section(a, "on-call")["suppressed"]) == ("", True)),
     ("a tombstone has no conflicts", READ, AUTH, lambda a: "conflicts" not in section(a, "on-call")),
     ("attributes in any order", READ, {"concept_id": "gone"}, lambda a: section(a, "secret")["suppressed"] is True),
-    ("the frontmatter's conflicts", READ, AUTH, lambda a: set(a["frontmatterConflicts"]) == {"owner", "type"}),
+    ("the frontmatter's conflicts", READ, AUTH, lambda a: {one["key"] for one in a["frontmatterConflicts"]} == {"owner", "type"}),
+    ("a list of who says what", READ, AUTH, lambda a: next(one for one in a["frontmatterConflicts"] if one["key"] == "owner") == {"key": "owner", "winner": {"layer": "team", "level": 2, "updated": "2026-05-01", "value": "Team Payments"}, "contributions": [{"layer": "team", "level": 2, "updated": "2026-05-01", "value": "Team Payments"}, {"layer": "company", "level": 0, "updated": "2026-01-01", "value": "Finance IT"}]}),
+    ("override is no conflict", READ, {"concept_id": "cut"}, lambda a: "override" not in json.dumps(a.get("frontmatterConflicts", []))),
     # Dates.
     ("a dissent that is fresher", READ, {"concept_id": "dates"}, lambda a: section(a, "a")["fresherDissent"] is True),
     ("a day after a time", READ, {"concept_id": "dates"}, lambda a: section(a, "b")["fresherDissent"] is True),
@@ -250,6 +252,13 @@ MANIFESTS: list[tuple[str, str, str]] = [
     ("an unknown source", '{"layers": [{"name": "a", "level": 1, "source": "ftp", "path": "a"}]}', "source"),
     ("no path", '{"layers": [{"name": "a", "level": 1}]}', "path"),
     ("no command", '{"layers": [{"name": "a", "level": 1, "source": "mcp"}]}', "command"),
+    ("a profile without layers", '{"profiles": {"default": {"layer": []}}}', "layers"),
+    ("no default profile", '{"profiles": {"work": {"layers": []}}}', "there are work"),
+    ("two live layers", '{"layers": [{"name": "a", "level": 1, "path": "a", "live": true}, {"name": "b", "level": 2, "source": "live", "path": "b"}]}', "both live"),
+    ("a repository that is none", '{"layers": [{"name": "a", "level": 1, "source": "github", "repo": "alone"}]}', "OWNER/NAME"),
+    ("a remote that is an option", '{"layers": [{"name": "a", "level": 1, "source": "git", "url": "--upload-pack=x"}]}', "address"),
+    ("a remote that is a program", '{"layers": [{"name": "a", "level": 1, "source": "git", "url": "ext::sh -c x"}]}', "address"),
+    ("a credential in arguments", '{"layers": [{"name": "a", "level": 1, "source": "mcp", "command": "x", "args": ["--token", "abc"]}]}', "environment variable"),
     ("a misspelt key", '{"layers": [{"name": "a", "level": 1, "paht": "a"}]}', "path"),
 ]  # fmt: skip
 
@@ -270,6 +279,17 @@ STARTS: list[tuple[str, tuple[str, ...], int]] = [
     ("shared without personal", ("mcp", "--shared", "a"), 2),
     ("a folder beside a manifest", ("mcp", "a", "--manifest", "layers.json"), 2),
     ("another toolset beside a manifest", ("mcp", "--toolset", "wiki", "--manifest", "layers.json"), 2),
+    ("a profile beside a folder", ("mcp", "a", "--profile", "work"), 2),
+    (
+        "a profile that is not there",
+        ("resolve", "--manifest", "layers.json", "--concept", "nofront", "--profile", "work"),
+        2,
+    ),
+    (
+        "the default profile of layers",
+        ("resolve", "--manifest", "layers.json", "--concept", "nofront", "--profile", "default"),
+        0,
+    ),
     ("a concept at the command line", ("resolve", "--manifest", "layers.json", "--concept", "nofront"), 0),
     ("one that is not there", ("resolve", "--manifest", "layers.json", "--concept", "nix"), 1),
 ]

@@ -184,3 +184,99 @@ def test_an_agent_is_connected_to_the_url_of_a_layer(home: Path, capsys: pytest.
     assert main([*line, "--file", str(file), "--yes"]) == 0, capsys.readouterr().err
     assert "https://git.example.org/company/wiki.git" in file.read_text()
     assert list(json.loads(file.read_text())["mcpServers"]) == ["wiki"]
+
+
+def entry(home: Path, **keys: Any) -> Path:
+    """A manifest of one layer, which follows a remote."""
+    path = home / "layers.json"
+    path.write_text(json.dumps({"layers": [{"name": "company", "level": 0, **keys}]}))
+    return path
+
+
+def test_a_git_layer_stays_at_its_commit_or_follows_its_branch(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work, remote = team(home)
+    first = work.git("rev-parse", "HEAD")
+    push(work, "a.md", "# Alpha\n\nsecond words\n")
+    pinned = entry(home, source="git", url=remote.name, ref=first)
+    for _ in range(2):
+        assert "first words" in resolved(pinned, "a", capsys)[0]["markdown"]
+    remote.rename(home / "away.git")
+    shown, said = resolved(pinned, "a", capsys)
+    assert ("layers" in shown, said) == (False, ""), "nothing is left to fetch"
+    (home / "away.git").rename(remote)
+    branch = work.git("branch", "--show-current")
+    following = entry(home, source="git", repo=f"file://{remote}", ref=branch)
+    assert "second words" in resolved(following, "a", capsys)[0]["markdown"]
+    absent = entry(home, source="git", path=str(remote), ref="0" * 40)
+    assert main(["resolve", "--manifest", str(absent), "--concept", "a"]) == 1
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_github_layer_is_the_repository_of_that_name_and_reads_the_files_of_its_masks(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    work, remote = team(home)
+    push(work, "docs.md", "# Docs\n")
+    work.commit("Write docs", **{"docs/deep/b.md": "# Beta\n\nSee [[a]].\n"})
+    work.git("push", "--quiet", "origin", "HEAD")
+    # Git itself leads the address on GitHub to the repository on this disk.
+    (home / "gitconfig").write_text(f'[url "file://{remote}"]\n\tinsteadOf = https://github.com/o/r.git\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(home / "gitconfig"))
+    whole = entry(home, source="github", repo="o/r", auth={"tokenEnv": "TOKEN"}, cache={"ttlSeconds": 60})
+    resolved(whole, "a", capsys)
+    assert caplog.text.count('has keys without effect here: "auth" (layer \'company\'), "cache"') == 1
+    with agent("mcp", "--manifest", entry(home, source="github", repo="o/r", paths=["docs/**"]), env=POLLS) as client:
+        eventually(lambda: concepts(client) == ["docs/deep/b"])
+        assert client.call("search", query="alpha")["result"] == []
+        assert client.call("get_links", concept_id="docs/deep/b")["outgoing"][0]["id"] is None
+        assert client.raw("read_file", concept_id="a").is_error
+
+
+@pytest.mark.parametrize("remote", ["ext::sh -c touch% canary", "--upload-pack=touch canary", "ext://canary"])
+def test_an_address_that_would_run_a_program_is_refused_at_the_start(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], remote: str
+) -> None:
+    monkeypatch.chdir(home)
+    manifest = entry(home, source="git", url=remote)
+    assert main(["mcp", "--manifest", str(manifest)]) == 2
+    told = capsys.readouterr()
+    assert (told.out, "Error" in told.err) == ("", True)
+    assert [path.name for path in home.iterdir()] == ["layers.json"]
+
+
+def test_a_manifest_of_profiles_serves_the_one_of_the_working_folder(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("own", "work"):
+        write_layer(home / name, {"where.md": f"# Where\n\nin {name}\n"})
+    write_layer(home / "code/deep", {})
+    profiles = {
+        "default": {"label": "Own", "layers": [{"name": "own", "level": "1", "path": "own"}]},
+        "work": {"layers": [{"name": "work", "level": 1, "source": "files", "path": "work"}], "paths": ["code"]},
+    }
+    manifest = home / "layers.json"
+    manifest.write_text(json.dumps({"profiles": profiles, "projects": {str(home / "code/deep"): "default"}}))
+
+    def where(folder: str, *options: str) -> str:
+        monkeypatch.chdir(home / folder)
+        assert main(["resolve", "--manifest", str(manifest), "--concept", "where", *options]) == 0
+        return json.loads(capsys.readouterr().out)["sections"][0]["content"]
+
+    assert [where("."), where("code"), where("code/deep")] == ["in own", "in work", "in own"]
+    assert where("code/deep", "--profile", "work") == "in work"
+    assert main(["resolve", "--manifest", str(manifest), "--concept", "where", "--profile", "wrok"]) == 2
+    assert "did you mean 'work'?" in capsys.readouterr().err
+    assert main(["mcp", "--profile", "work"]) == 2
+    assert "--profile needs a manifest" in capsys.readouterr().err
+    main(["connect", "claude-code", "--manifest", str(manifest), "--profile", "work", "--json"])
+    assert json.loads(capsys.readouterr().out)["entry"]["mcpServers"][home.name]["args"][1:] == [
+        "--manifest",
+        str(manifest),
+        "--profile",
+        "work",
+    ]
+    with agent("mcp", "--manifest", manifest, "--profile", "work") as client:
+        assert client.call("list_concepts")["result"][0]["layers"] == ["work"]

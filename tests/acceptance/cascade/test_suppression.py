@@ -118,7 +118,7 @@ def test_values_that_look_alike_are_told_apart(tmp_path: Path) -> None:
     )
     (conflict,) = shown["sections"][0]["conflicts"]
     assert (conflict["winnerEscaped"], conflict["escaped"]) == ("pay\\u200bments", "payments")
-    assert [one["escaped"] for one in shown["frontmatterConflicts"]["owner"]] == ["Team", "T\\u0435am"]
+    assert [one["escaped"] for one in shown["frontmatterConflicts"][0]["contributions"]] == ["Team", "T\\u0435am"]
 
 
 def test_merge_conflict_markers_are_a_finding(tmp_path: Path) -> None:

@@ -79,12 +79,14 @@ class LayerOptions:
     """Options that name layers."""
 
     manifest: Annotated[str | None, typer.Option(metavar="FILE", help=about("manifest"))] = None
+    profile: Annotated[str | None, typer.Option(metavar="NAME", help=about("profile"))] = None
     personal: Annotated[str | None, typer.Option(metavar="DIR|URL", help=about("personal"))] = None
     shared: Annotated[str | None, typer.Option(metavar="DIR|URL", help=about("shared"))] = None
 
     def flags(self) -> Flags:
         """The settings among the options, for `load_settings`."""
-        return {"manifest": self.manifest, "personal": self.personal, "shared": self.shared}
+        named = {"manifest": self.manifest, "profile": self.profile}
+        return {**named, "personal": self.personal, "shared": self.shared}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +160,8 @@ def require_layers_alone(settings: Settings, *, paths: Sequence[str] | None, fla
     Raises:
         ConfigError: folders or another toolset are named together with layers; or one of two layers is missing.
     """
+    if settings.profile is not None and settings.manifest is None:
+        raise ConfigError("--profile needs a manifest: add --manifest FILE.", kind="manifest")
     if not names_layers(settings):
         return
     layers = "--manifest" if settings.manifest is not None else "--personal and --shared"

@@ -141,7 +141,8 @@ class ReplicaClone:
 
         Args:
             started: Called with each git process, so that it can be killed early.
-            until: The needed commit; "" for the latest. Nothing is fetched if a concurrent fetch has brought it.
+            until: The needed commit; "" for the latest. Nothing is fetched if a concurrent fetch has brought it, or if
+                the source names the commit that the clone is at.
             tags: Whether to read the tags, too. If that fails, the clone retains its earlier tags.
 
         Returns:
@@ -157,7 +158,7 @@ class ReplicaClone:
         with self._lock.held(seconds):
             self._make()
             known = self.tip()
-            if until and known and self.holds(known, until):
+            if known and (known == self.source.commit or (until and self.holds(known, until))):
                 return known
             try:
                 outcome, tip, listing = self._fetched(known, seconds, started, tags=tags)
@@ -329,7 +330,7 @@ class ReplicaClone:
         with exchange(self.repository, REMOTE, [known], started) as own:
             settings = {**own_programs(self.repository), "fetch.fsckObjects": ["true"]}
             listing = self._listed_tags(own, settings) if tags else None
-            references = [f"+{self.source.branch or 'HEAD'}:{_FETCHED}"]
+            references = [f"+{self.source.commit or self.source.branch or 'HEAD'}:{_FETCHED}"]
             if self.lease:
                 references.append(f"+{LEASE_REF}*:{_LEASE}*")
             outcome = own.fetch(references, settings=settings, timeout=seconds)

@@ -1,4 +1,4 @@
-"""Parses the remote of a replica: a URL or a path, with an optional branch after `#`."""
+"""Parses the remote of a replica: a URL or a path, with an optional branch or commit after `#`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from commonplace.domain.errors import ConfigError
 from commonplace.store.git_command import redacted
-from commonplace.store.names import BRANCHES, is_ref
+from commonplace.store.names import BRANCHES, is_object_id, is_ref
 
 SCHEMES = frozenset({"file", "http", "https", "ssh"})
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
@@ -23,12 +23,14 @@ MAX_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSource:
-    """A remote and the branch to follow."""
+    """A remote and the branch to follow, or the commit to stay at."""
 
     url: str
     """URL or absolute path of the remote, as passed to Git."""
     branch: str = ""
     """Full name of the ref; "" for the branch that the remote's HEAD names."""
+    commit: str = ""
+    """The only commit to fetch, as 40 hex digits; "" to follow the branch."""
 
     @property
     def name(self) -> str:
@@ -43,15 +45,18 @@ class ReplicaSource:
 
     @property
     def key(self) -> str:
-        """A digest of address and branch, 16 hex digits; the same in each process."""
-        return hashlib.sha256(f"{self.url}#{self.branch}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        """A digest of address and branch or commit, 16 hex digits; the same in each process."""
+        return hashlib.sha256(
+            f"{self.url}#{self.commit or self.branch}".encode("utf-8", "surrogateescape")
+        ).hexdigest()[:16]
 
 
 def parse_source(text: str) -> ReplicaSource:
     """The remote that a text names.
 
     Args:
-        text: A URL (`https://…`, `ssh://…`, `host:path`, `file://…`) or a path, and optionally `#` with a branch.
+        text: A URL (`https://…`, `ssh://…`, `host:path`, `file://…`) or a path, and optionally `#` with a branch or
+            a whole commit id.
 
     Raises:
         ConfigError: Git would not accept the address or the branch, or would run a program for it.
@@ -66,10 +71,12 @@ def parse_source(text: str) -> ReplicaSource:
         raise _invalid(text, "remote helpers are programs, and none is run")
     if colon and not rest.strip("/"):
         raise _invalid(text, "it names no repository")
-    reference = f"{BRANCHES}{branch}" if branch else ""
+    commit = branch if is_object_id(branch) else ""
+    reference = f"{BRANCHES}{branch}" if branch and not commit else ""
     if reference and not is_ref(reference):
         raise _invalid(text, "what follows # is no name of a branch")
-    return ReplicaSource(os.path.abspath(os.path.expanduser(url)) if _is_path(url) else url, reference)  # noqa: PTH100, PTH111 - of text
+    place = os.path.abspath(os.path.expanduser(url)) if _is_path(url) else url  # noqa: PTH100, PTH111 - of text
+    return ReplicaSource(place, reference, commit)
 
 
 def path_of(url: str) -> str:

@@ -15,15 +15,15 @@ from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.markdown.link_sides import page_side
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.settings.folders import is_remote, names_layers
-from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_remotes, layer_specs
+from commonplace.settings.folders import names_layers
+from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_manifest, layer_remotes, layer_specs
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 
 if TYPE_CHECKING:
     from commonplace.services.collections import Collection, Collections
     from commonplace.settings import Settings
     from commonplace.toolsets.cascade.rules.foreign import ForeignGraph
-    from commonplace.toolsets.cascade.rules.manifest import LayerSpec
+    from commonplace.toolsets.cascade.rules.manifest import LayerSpec, Manifest
     from commonplace.toolsets.cascade.service.cascade import Cascade
     from commonplace.toolsets.cascade.service.layers import Layer
 
@@ -40,8 +40,8 @@ def _remotes(settings: Settings) -> Sequence[str]:
 
 
 def _open_service(context: OpenContext) -> ServiceProvider[Cascade | None]:
-    specs = layer_specs(context.settings)
-    layers = None if specs is None else _ServedLayers(context, specs)
+    manifest = layer_manifest(context.settings)
+    layers = None if manifest is None else _ServedLayers(context, manifest)
     return ServiceProvider(CASCADE_KEY, partial(_unless_restricted, layers))
 
 
@@ -54,17 +54,19 @@ class _ServedLayers:
 
     Args:
         context: The context in which layers are opened.
-        specs: The layers at the start.
+        manifest: The layers at the start.
     """
 
-    def __init__(self, context: OpenContext, specs: Sequence[LayerSpec]) -> None:
+    def __init__(self, context: OpenContext, manifest: Manifest) -> None:
         self._context = context
         self._manifest = context.settings.manifest
         self._lock = threading.Lock()
         self._stat = _file_stat(self._manifest)
         self._late: dict[Path, _LazyLayer] = {}
-        self._specs = tuple(specs)
-        self._layers = [self._layer(spec, order) for order, spec in enumerate(specs)]
+        if manifest.warning:
+            log.warning(manifest.warning)
+        self._specs = manifest.layers
+        self._layers = [self._layer(spec, order) for order, spec in enumerate(manifest.layers)]
         self._side = page_side(context.settings.wikilink_style)
         self._cascade: Cascade | None = None
         context.closing.callback(self._close)
@@ -112,15 +114,16 @@ class _ServedLayers:
         from commonplace.toolsets.cascade.service.layers import FolderLayer
 
         rank = LayerRank(spec.name, spec.level, order)
-        if spec.source == "mcp":
+        if spec.command:
             return ForeignLayer(rank, _graph(spec))
         context = self._context
-        folder = None if is_remote(spec.path) else Path(spec.path)
+        folder = None if spec.is_remote else Path(spec.path)
         real = context.follow(spec.path) if folder is None else folder.resolve()
         if real in context.folders:
             at = partial(_collection_at, real, context.folders.index(real), context.collections)
-            return FolderLayer(rank, folder, at)
-        return FolderLayer(rank, folder, self._late.setdefault(real, _LazyLayer(real, context.open_collection)))
+            return FolderLayer(rank, folder, at, spec.paths)
+        late = self._late.setdefault(real, _LazyLayer(real, context.open_collection))
+        return FolderLayer(rank, folder, late, spec.paths)
 
     def _close(self) -> None:
         _close(self._layers)

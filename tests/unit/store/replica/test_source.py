@@ -34,6 +34,14 @@ def test_a_url_has_a_name_and_perhaps_a_branch(text: str, url: str | None, branc
     assert Path(source.folder).name == f"{name}.git"
 
 
+def test_a_whole_commit_id_is_a_commit_and_no_branch() -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    pinned, branch = parse_source(f"/srv/a#{commit}"), parse_source(f"/srv/a#{commit[:39]}")
+    assert (pinned.commit, pinned.branch) == (commit, "")
+    assert (branch.commit, branch.branch) == ("", f"refs/heads/{commit[:39]}")
+    assert len({pinned.folder, branch.folder, parse_source("/srv/a").folder}) == 3
+
+
 def test_a_relative_path_and_a_home_folder_are_made_absolute() -> None:
     assert parse_source("notes.git").url == str(Path("notes.git").absolute())
     assert parse_source("~/notes.git").url == str(Path("~/notes.git").expanduser())

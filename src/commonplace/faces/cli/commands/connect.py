@@ -108,7 +108,8 @@ def _served(session: Session, settings: Settings) -> list[Path | str]:
         if manifest is not None and not manifest.expanduser().is_file():
             raise ConfigError(f"There is no manifest {manifest.name!r}.", kind="manifest", hint="Name one that exists.")
         named = {"--manifest": manifest, "--personal": settings.personal, "--shared": settings.shared}
-        return [part for option, place in named.items() if place is not None for part in (option, _absolute(place))]
+        parts = [part for option, place in named.items() if place is not None for part in (option, _absolute(place))]
+        return parts if settings.profile is None else [*parts, "--profile", settings.profile]
     store = _store(session, settings)
     if _remotes(session, settings):
         return []

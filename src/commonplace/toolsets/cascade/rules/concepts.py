@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from posixpath import normpath
 
 from commonplace.domain.addresses import MAX_SHOWN_ADDRESS, Address, parse_address
@@ -66,6 +66,13 @@ def id_at(address: Address) -> str | None:
     if not address.path.endswith(CONCEPT_SUFFIX) or address.name in RESERVED or address.name == CONCEPT_SUFFIX:
         return None
     return address.path.removesuffix(CONCEPT_SUFFIX)
+
+
+def masked_paths(masks: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of the paths that one of these masks names: `*` and `?` within a part, `**` over any parts."""
+    marks = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = (re.split(r"(\*\*/|\*\*|[*?])", mask) for mask in masks)
+    return re.compile("|".join("".join(marks.get(part) or re.escape(part) for part in mask) for mask in parts))
 
 
 def read_concept(identifier: str, raw: bytes) -> Concept:

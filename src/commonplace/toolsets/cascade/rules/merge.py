@@ -18,8 +18,8 @@ from commonplace.toolsets.cascade.rules.values import (
     scalar_as_text,
 )
 
-DATE_KEY = "updated"
-"""The frontmatter key whose values may differ without being a disagreement."""
+MERGE_KEYS = frozenset({"updated", "override"})
+"""The frontmatter keys that say how layers are merged; their values may differ without being a disagreement."""
 
 
 def resolve(identifier: str, contributions: Iterable[Contribution]) -> ResolvedConcept:
@@ -96,7 +96,7 @@ def _value_conflicts(counting: Sequence[Contribution]) -> dict[str, tuple[ValueD
     said: dict[str, list[ValueDissent]] = {}
     for one in counting:
         for key, value in one.concept.frontmatter.items():
-            if key == DATE_KEY:
+            if key in MERGE_KEYS:
                 continue
             said.setdefault(key, []).append(ValueDissent(one.layer.name, one.concept.updated, value))
     return {key: tuple(all_) for key, all_ in said.items() if any(_differ(one.value, all_[0].value) for one in all_)}

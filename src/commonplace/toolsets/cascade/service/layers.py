@@ -21,7 +21,7 @@ from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.searches import search_index
-from commonplace.toolsets.cascade.rules.concepts import concept_address, id_at, read_concept
+from commonplace.toolsets.cascade.rules.concepts import concept_address, id_at, masked_paths, read_concept
 from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
 from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
 from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
@@ -122,10 +122,18 @@ class FolderLayer:
         rank: Name and level of the layer.
         folder: The folder; None for a layer that follows a remote.
         opened: Returns the collection; None while the folder does not exist.
+        masks: Masks of the paths that are concepts, as for `masked_paths`; () for all.
     """
 
-    def __init__(self, rank: LayerRank, folder: Path | None, opened: Callable[[], Collection | None]) -> None:
+    def __init__(
+        self,
+        rank: LayerRank,
+        folder: Path | None,
+        opened: Callable[[], Collection | None],
+        masks: Sequence[str] = (),
+    ) -> None:
         self._rank = rank
+        self._mask = masked_paths(masks) if masks else None
         self._folder = folder
         self._opened = opened
         self._states = StateLog(rank)
@@ -148,7 +156,7 @@ class FolderLayer:
     def concept(self, identifier: str) -> Concept | None:
         """The concept in the current file. A file that cannot be read gives an empty concept with a finding."""
         collection = self._opened()
-        if collection is None or id_at(concept_address(identifier)) is None:
+        if collection is None or self._id_at(concept_address(identifier)) is None:
             return None
         address = concept_address(identifier)
         try:
@@ -165,6 +173,10 @@ class FolderLayer:
             self._keep(identifier, stat, concept)
         return concept
 
+    def _id_at(self, address: Address) -> str | None:
+        """The id of the concept at an address; None if the layer has no concept there."""
+        return id_at(address) if self._mask is None or self._mask.fullmatch(address.path) else None
+
     def _keep(self, identifier: str, stat: FileStat, concept: Concept) -> None:
         with self._lock:
             self._kept[identifier] = (stat, concept)
@@ -179,7 +191,7 @@ class FolderLayer:
         generation = collection.index.generation
         with self._lock:
             if generation != self._catalogued.generation:
-                self._catalogued = _catalogued(collection, generation, self._catalogued)
+                self._catalogued = _catalogued(collection, generation, self._catalogued, self._id_at)
                 self._had_concepts |= bool(self._catalogued.summaries)
             return self._catalogued.summaries
 
@@ -189,7 +201,7 @@ class FolderLayer:
         if collection is None or not self.summaries():
             return ()
         query = SearchQuery(text=text, limit=limit + min(self._catalogued.others, CACHE_SLACK), sections=0)
-        found = [(id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query).hits]
+        found = [(self._id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query).hits]
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None][:limit]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
@@ -198,7 +210,7 @@ class FolderLayer:
         if collection is None:
             return
         for found in collection.index.links_named(keys, either_side=True):
-            source = id_at(found.source)
+            source = self._id_at(found.source)
             if source is not None and is_concept_link(found.link):
                 yield StoredLink(source, found.link, _LinkBytes(collection, source, found.link))
 
@@ -242,7 +254,9 @@ class FolderLayer:
         return "ok", ""
 
 
-def _catalogued(collection: Collection, generation: int, before: _CatalogueState) -> _CatalogueState:
+def _catalogued(
+    collection: Collection, generation: int, before: _CatalogueState, id_at: Callable[[Address], str | None]
+) -> _CatalogueState:
     """The current state of the catalogue. The next call checks documents that change during this one."""
     revisions = {address.path: revision for address, revision in collection.index.revisions().items()}
     known = before.revisions

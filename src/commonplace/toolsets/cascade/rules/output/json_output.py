@@ -30,9 +30,9 @@ def resolved_json(resolved: ResolvedConcept) -> dict[str, Json]:
         "markdown": to_markdown(resolved),
     }
     if resolved.value_conflicts:
-        shown["frontmatterConflicts"] = {
-            key: [_value_dissent(one, said) for one in said] for key, said in resolved.value_conflicts.items()
-        }
+        shown["frontmatterConflicts"] = [
+            _value_conflict(resolved, key, values) for key, values in resolved.value_conflicts.items()
+        ]
     return shown
 
 
@@ -89,10 +89,17 @@ def _dissent(one: Dissent, against: str) -> dict[str, Json]:
     return shown
 
 
-def _value_dissent(one: ValueDissent, said: Sequence[ValueDissent]) -> dict[str, Json]:
-    shown: dict[str, Json] = {"layer": one.layer, "updated": one.updated, "value": one.value}
-    text = one.value
-    if isinstance(text, str) and any(isinstance(o.value, str) and looks_like(text, o.value) for o in said):
+def _value_conflict(resolved: ResolvedConcept, key: str, values: Sequence[ValueDissent]) -> dict[str, Json]:
+    """The values of a key: first the effective one, then that of each layer, highest first."""
+    levels = {contributor.layer: contributor.level for contributor in resolved.contributors}
+    contributions = [_contribution(value, levels[value.layer], values) for value in values]
+    return {"key": key, "winner": contributions[0], "contributions": list[Json](contributions)}
+
+
+def _contribution(own: ValueDissent, level: int, values: Sequence[ValueDissent]) -> dict[str, Json]:
+    shown: dict[str, Json] = {"layer": own.layer, "level": level, "updated": own.updated, "value": own.value}
+    text = own.value
+    if isinstance(text, str) and any(isinstance(o.value, str) and looks_like(text, o.value) for o in values):
         shown["escaped"] = escaped(text)
     return shown
 

@@ -33,12 +33,9 @@ def test_a_resolved_concept_names_its_parts_with_their_sources_in_the_order_of_t
         {"layer": "high", "level": 3, "updated": "2026-01-01"},
         {"layer": "low", "level": 0, "updated": "2026-02-01"},
     ]
-    assert shown["frontmatterConflicts"] == {
-        "title": [
-            {"layer": "high", "updated": "2026-01-01", "value": "High"},
-            {"layer": "low", "updated": "2026-02-01", "value": "Low"},
-        ]
-    }
+    high = {"layer": "high", "level": 3, "updated": "2026-01-01", "value": "High"}
+    low = {"layer": "low", "level": 0, "updated": "2026-02-01", "value": "Low"}
+    assert shown["frontmatterConflicts"] == [{"key": "title", "winner": high, "contributions": [high, low]}]
     assert shown["sections"] == [
         {
             "key": "a",
@@ -82,7 +79,7 @@ def test_a_dissent_that_looks_the_same_is_escaped() -> None:
     shown = json.loads(json.dumps(resolved_json(resolve("c", [latin, cyrillic]))))
     (conflict,) = shown["sections"][0]["conflicts"]
     assert (conflict["escaped"], conflict["winnerEscaped"]) == ("c\\u0430p", "cap")
-    assert [one["escaped"] for one in shown["frontmatterConflicts"]["x"]] == ["cap", "c\\u0430p"]
+    assert [one["escaped"] for one in shown["frontmatterConflicts"][0]["contributions"]] == ["cap", "c\\u0430p"]
 
 
 def test_the_raw_form_shows_what_a_layer_holds_and_what_is_wrong_with_it() -> None:
