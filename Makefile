@@ -16,8 +16,11 @@ quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
+# An environment that stands stays with the Python that made it, unless PYTHON names another.
+STANDING = $(shell sed -n 's/^executable = //p' .venv/pyvenv.cfg 2>/dev/null)
+
 setup: ## .venv with the pinned packages and the product (quick when it fits)
-	@for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \
+	@for python in $(or $(PYTHON),$(STANDING) python3 python3.13 python3.12 python3.11); do \
 	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$python" tools/setup.py; \
 	done; \
 	echo "setup: Python 3.11 or newer is needed, and none was found; name one: make setup PYTHON=/path/to/python3" >&2; \

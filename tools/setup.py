@@ -31,23 +31,23 @@ def main() -> int:
     parser.add_argument("--dev", action="store_true", help="with what checks and tests need")
     dev = parser.parse_args().dev
     try:
-        _once("requirements.lock", _install_product)
+        _once("requirements.lock", "the product and its packages", _install_product)
         if dev:
-            _once("requirements-dev.lock", _install_checks)
+            _once("requirements-dev.lock", "what checks and tests need", _install_checks)
     except SetupError as error:
         sys.stderr.write(f"setup: {error}\n")
         return 1
     return 0
 
 
-def _once(lock: str, install: Callable[[str], None]) -> None:
+def _once(lock: str, contents: str, install: Callable[[str], None]) -> None:
     """Install, unless the environment was last set up from this lock file, at this path, for this Python."""
     stamp = VENV / f".fits-{lock}"
     wanted = _digest(lock)
     if PYTHON.exists() and stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return
     began = time.monotonic()
-    sys.stderr.write(f"setup: installing {lock} into .venv (once) ...\n")
+    sys.stderr.write(f"setup: installing {contents} ({lock}) into .venv (once) ...\n")
     install(lock)
     stamp.write_text(wanted, encoding="utf-8")
     sys.stderr.write(f"setup: done in {time.monotonic() - began:.0f} s\n")
@@ -74,6 +74,8 @@ def _make_venv() -> None:
     if whole and (not made.exists() or made.read_text(encoding="utf-8") == origin):
         made.write_text(origin, encoding="utf-8")
         return
+    if whole:
+        sys.stderr.write(f"setup: .venv is made anew with Python {sys.version.split()[0]}\n")
     reason = "no virtual environment can be made; on Debian and Ubuntu: apt-get install python3-venv"
     _run([sys.executable, "-m", "venv", "--clear", str(VENV)], reason)
     made.write_text(origin, encoding="utf-8")

@@ -38,3 +38,18 @@ def test_an_environment_that_is_a_link_is_left_as_it_is(tmp_path: Path) -> None:
     )
     assert (done.returncode, "setup: .venv is a link" in done.stderr) == (1, True), done.stderr
     assert [one.name for one in other.iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"), [([], "/opt/python/bin/python3.13"), (["PYTHON=python3.12"], "python3.12")]
+)
+def test_an_environment_stays_with_its_python_unless_another_is_named(
+    tmp_path: Path, arguments: list[str], first: str
+) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text("home = /opt\nexecutable = /opt/python/bin/python3.13\n")
+    steps = subprocess.run(
+        ["make", "-n", "setup", *arguments], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert f"for python in {first}" in steps.stdout

@@ -40,14 +40,18 @@ EXIT_CODES = (
 """Exit codes and their meanings, for the help. The codes of errors are in `faces.errors.ERROR_MAPPINGS`."""
 
 
+_USAGE_KINDS = frozenset({"option", "terminal", "file", "editor", "questions"})
+"""Kinds of configuration errors that are about the command line or the terminal and not about a setting."""
+
+
 def report(out: Output, error: KnowledgeError) -> int:
     """Report an error on standard error; returns the exit code."""
     form = error_mapping(error)
     if out.as_json:
         out.message(json_text({"error": error_json(error)}))
         return form.exit
-    label = "ConfigError" if error.code is Code.CONFIG else "Error"
-    out.warn(f"{label}:", str(error))
+    is_setting = error.code is Code.CONFIG and error.kind not in _USAGE_KINDS
+    out.warn("ConfigError:" if is_setting else "Error:", str(error))
     nearest = error.context.get("nearest")
     if isinstance(nearest, list) and nearest:
         out.message(f"Nearest: {', '.join(nearest)}")

@@ -29,6 +29,8 @@ def test_a_person_reads_what_is_wrong_what_is_near_and_what_to_do() -> None:
 
 def test_a_wrong_setting_says_that_it_is_one() -> None:
     assert reported(ConfigError("Invalid tier.")) == (2, "ConfigError: Invalid tier.\n")
+    assert reported(ConfigError("No terminal.", kind="terminal")) == (2, "Error: No terminal.\n")
+    assert reported(ConfigError("Missing PAGE.", kind="option")) == (2, "Error: Missing PAGE.\n")
 
 
 def test_a_program_reads_one_object() -> None:
