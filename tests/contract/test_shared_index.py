@@ -27,6 +27,8 @@ TEXTS = {
     "notes/zh.md": "# 知識庫\n\n知識管理系統可以備份數據庫。\n",
     "notes/th.md": "# กาแฟ\n\nเขาดื่มกาแฟร้อนทุกวัน\n",
     "notes/vi.md": "# Cà phê\n\nMột ly cà phê sữa đá. Résumé of a café.\n",
+    "notes/mixed.md": "# 教程\n\n使用Python编写，第3章の設定を2023年1月に変更\n\nบทที่3และ3월\n",
+    "notes/other.md": "# 他\n\n3章 第 名前 月 2022年5月，使用 Rust 编写\n",
     "other/long.md": "# Long\n\n" + "filler words of no use " * 60 + "\n\n## Backup\n\nA backup of filler.\n",
     "other/empty.md": "",
     "other/c.md": "# C++ and C#\n\nutf8 getName foo_bar 42\n",
@@ -37,6 +39,7 @@ QUERIES = [
     "utf-8", "get name", "foo_bar", "filler backup", "zzzzqqq", "-backup", "restore AND backup", "backup OR colour",
     "restore NOT database", "ser", "the server that was restored", '"backup of filler" restore disk command now', "42",
     "識", '"數"', "กาแฟร้อน", "ดื่", '"กา"', "backup -กา", "กา AND ร้อน",
+    "python", "第3章", '"2023年1月"', '"第3章"', "2023 -月", "บทที่3", "3월", "使用Rust编写", "python OR 第3章",
 ]  # fmt: skip
 
 

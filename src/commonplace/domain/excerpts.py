@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from commonplace.domain.words.grams import sought_grams, without_grams
+from commonplace.domain.words.grams import WORD, sought_grams
 
 CUT = "…"
 _PARAGRAPHS = re.compile(r"\n[ \t\r]*\n")
-_WORD = re.compile(r"\w+")
 
 
 def query_words(question: str) -> frozenset[str]:
@@ -18,7 +17,7 @@ def query_words(question: str) -> frozenset[str]:
     In scripts without blanks between words, sequences of two or three characters count as words.
     """
     folded = question.casefold()
-    words = (word for word in _WORD.findall(without_grams(folded)) if len(word) > 2)  # noqa: PLR2004
+    words = (word for word in WORD.findall(folded) if len(word) > 2)  # noqa: PLR2004
     return frozenset([*words, *sought_grams(folded)])
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.query_expression import OPERATORS, Expression, changed, leaves, read_expression
-from commonplace.domain.words.grams import sought_grams, without_grams
+from commonplace.domain.words.grams import WORD, WORD_CHAR, is_whole, sought_grams, sought_tokens, without_grams
 from commonplace.domain.words.scripts import fold_letters
 
 MAX_QUERY_CHARS = 2000
@@ -46,33 +46,43 @@ _LATIN_MARKS = "".join(map(chr, range(0x300, 0x370)))
 _MARKED = re.compile(f"(?P<latin>[A-Za-z])[\u0300-\u036f]+|{_MARKS.pattern}")
 """Matches marks, with the Latin letter before them if there is one."""
 _ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
-_ACCENTED_WORD = re.compile(rf"(?<![^\W_])[^\W_]*{_ACCENTED.pattern}[^\W_]*")
+_ACCENTED_WORD = re.compile(rf"(?<!{WORD_CHAR}){WORD_CHAR}*{_ACCENTED.pattern}{WORD_CHAR}*")
 # Matches text that folding may change in addition to the index's own folding of Latin letters.
 _TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
 _DOT = "\u0307"
 """The combining dot that lower-casing the Turkish `İ` produces."""
 # Names with significant signs: `C++`, `C#`, `F#`. Each pattern begins with the sign itself, which is found at memory
 # speed, and checks the text before the sign afterwards.
+_FIRST = rf"(?<!{WORD_CHAR})(?<!_)[A-Za-z]"
 _SIGNED = (
-    ("#", re.compile(r"#(?:(?<=\b[A-Za-z]#)|(?<=\b[A-Za-z]{2}#))(?![A-Za-z_+#])"), "sharp"),
-    ("++", re.compile(r"\+\+(?:(?<=\b[A-Za-z]\+\+)|(?<=\b[A-Za-z]{2}\+\+))(?![A-Za-z_+#])"), "plusplus"),
+    ("#", re.compile(rf"#(?:(?<={_FIRST}#)|(?<={_FIRST}[A-Za-z]#))(?![A-Za-z_+#])"), "sharp"),
+    ("++", re.compile(rf"\+\+(?:(?<={_FIRST}\+\+)|(?<={_FIRST}[A-Za-z]\+\+))(?![A-Za-z_+#])"), "plusplus"),
 )
 _OPERATORS = frozenset({"AND", "OR"})
-_RUN_OF_WORD = re.compile(r"[^\W_]+")
 _INNER_EDGES = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z][a-z])")
 """Word boundaries without a separator within a word: `utf8`, `getName`."""
+MAX_MIXED = 32
+"""Maximum number of words and grams in a word of several scripts that ranks as a whole; a longer one is a sentence."""
 MAX_INNER_PARTS = 4
 """Maximum number of parts of a word with such boundaries; a word with more parts is a number or a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseTerms:
-    """Words and grams that must be adjacent. A single gram that is not whole is the prefix of longer grams."""
+    """Words and grams that must be adjacent."""
 
     words: tuple[str, ...]
     grams: tuple[str, ...] = ()
+    """The grams that rank documents. One that is not whole is the prefix of longer grams."""
     accented: tuple[str, ...] = ()
     """The words that were typed with accents, as typed."""
+    mixed: tuple[str, ...] = ()
+    """Words and grams in their order; () without grams. A last gram that is not whole is a prefix."""
+
+    @property
+    def beginning(self) -> tuple[str, ...]:
+        """`mixed` without a last gram that is not whole."""
+        return self.mixed if not self.mixed or is_whole(self.mixed[-1]) else self.mixed[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +201,10 @@ class _Reading:
             words=tuple(word for one in said for word in one.words),
             grams=tuple(gram for one in said for gram in one.grams),
             accented=tuple(word for one in said for word in one.accented),
-            compounds=tuple(one.words for one in self._words if len(one.words) > 1),
+            compounds=_compounds(self._words),
             parted=tuple(self._parted),
             phrases=tuple(self._phrases) if demanded else (),
-            optional_phrases=() if demanded else tuple(self._phrases),
+            optional_phrases=(*_mixed(self._words), *(() if demanded else self._phrases)),
             excluded=tuple(self._excluded),
             unfinished=frozenset(self._prefixes),
             exact=exact,
@@ -216,16 +226,25 @@ def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
 def _with_operators(expression: Expression[PhraseTerms], analyze: Analyze, text: str) -> ParsedQuery:
     """The parsed query of a search with operators. Its positive terms rank the matching documents."""
     wanted = list(leaves(expression))
-    compounds = tuple(term.words for term in wanted if len(term.words) > 1)
     return ParsedQuery(
         words=tuple(word for term in wanted for word in term.words),
         grams=tuple(gram for term in wanted for gram in term.grams),
         accented=tuple(word for term in wanted for word in term.accented),
-        compounds=compounds,
+        compounds=_compounds(wanted),
+        optional_phrases=_mixed(wanted),
         parted=tuple(_taken_apart(text, analyze)),
         exact=True,
         expression=expression,
     )
+
+
+def _compounds(terms: Iterable[PhraseTerms]) -> tuple[tuple[str, ...], ...]:
+    return tuple(term.words for term in terms if len(term.words) > 1 and not term.grams)
+
+
+def _mixed(terms: Iterable[PhraseTerms]) -> tuple[PhraseTerms, ...]:
+    """The terms of two kinds of scripts that were typed without a blank: `第3章`, `Python编写`."""
+    return tuple(term for term in terms if term.words and term.grams and len(term.mixed) <= MAX_MIXED)
 
 
 def plain_query(text: str) -> str:
@@ -275,7 +294,7 @@ def count_each(items: tuple[str, ...]) -> dict[str, int]:
 def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
     """The parts of each word that has boundaries without a separator."""
     found: list[tuple[str, ...]] = []
-    for run in _RUN_OF_WORD.findall(text):
+    for run in WORD.findall(text):
         inner = _INNER_EDGES.sub(" ", run)
         words = analyze(without_grams(fold_text(inner))) if inner != run else ()
         if 1 < len(words) <= MAX_INNER_PARTS:
@@ -286,7 +305,9 @@ def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
 def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
     folded = fold_text(text)
     plain = without_grams(folded)
-    return PhraseTerms(tuple(analyze(plain)), tuple(sought_grams(folded)), tuple(accented_words(plain)))
+    sought = tuple(sought_grams(folded))
+    mixed = tuple(sought_tokens(folded, analyze)) if sought else ()
+    return PhraseTerms(tuple(analyze(plain)), sought, tuple(accented_words(plain)), mixed)
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool, bool]]:

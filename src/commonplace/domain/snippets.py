@@ -10,12 +10,19 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from commonplace.domain.languages import content_words, language_of
+from commonplace.domain.query_parser import fold_text, parse_query
+from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word
+from commonplace.domain.words.scripts import fold_accents
+
 MAX_SOURCE_CHARS = 50_000
 """Maximum number of characters of a section that are searched."""
 MAX_OCCURRENCES = 10
 """Maximum number of occurrences of each word that are considered."""
 MAX_TRIED = 5
 """Maximum number of positions that are tried until one remains in the stripped text."""
+MIN_MARKED_PREFIX = 3
+"""Minimum length of a query word that also marks longer words with this prefix."""
 MAX_ARTICLE_CHARS = 3
 """Maximum length of an article that some languages join to the following word."""
 
@@ -26,7 +33,7 @@ PIPED_LINK = re.compile(r"\[\[([^\[\]|\n]+)\|([^\[\]|\n]+)\]\]")
 """A link `[[a|b]]`, of which a snippet shows `b`."""
 
 _SENTENCE_END = re.compile(r"[.!?…]['\"”)\]]*(?=\s+(?![a-z]))|[\u3002\uff01\uff1f]")
-_WORD_END = re.compile(r"[^\W_]*")
+_WORD_END = re.compile(f"{WORD_CHAR}*")
 _HTML = (
     "a|abbr|b|blockquote|body|br|caption|cite|code|col|colgroup|dd|del|details|div|dl|dt|em|figcaption|figure|font|"
     "h[1-6]|hr|i|iframe|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|section|small|span|strong|sub|summary|sup|table|tbody|"
@@ -121,6 +128,27 @@ def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str |
     return None
 
 
+def marked_spans(query: str) -> Callable[[str], Iterator[tuple[int, int]]]:
+    """A function that returns the start and end of each part of a text to mark as matching a query.
+
+    In scripts without blanks, no words can be compared; the grams of the query are marked.
+    """
+    parsed = parse_query(query, lambda text: [fold_accents(word) for word in WORD.findall(text)], prefix=False)
+    asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
+    words = set(content_words(asked, language_of(asked, lambda _: 0.0)))
+    grams = {*parsed.grams, *(gram for phrase in parsed.phrases for gram in phrase.grams)}
+    longest_first = "|".join(map(re.escape, sorted(grams, key=len, reverse=True))) or "(?!)"
+    parts = re.compile(f"(?P<grams>(?:{longest_first})+)|(?:{WORD_CHAR}[\u0300-\u036f]*)+")
+
+    def is_asked(word: str) -> bool:
+        forms = {fold_accents(word)} if word.isascii() else {fold_accents(word), fold_accents(fold_text(word))}
+        return not words.isdisjoint(forms) or any(
+            form.startswith(one) for form in forms for one in words if len(one) >= MIN_MARKED_PREFIX
+        )
+
+    return lambda text: (part.span() for part in parts.finditer(text) if part["grams"] or is_asked(part[0]))
+
+
 def sentence_round(raw: bytes, start: int, end: int, shown: str | None = None) -> str:
     """The sentence around a byte range of a document, as plain text on one line; a long sentence is cut.
 
@@ -191,7 +219,7 @@ def _places_of(
     plain, length = beginning.isascii(), len(beginning)
     while at >= 0 and len(places) < MAX_OCCURRENCES:
         start = at if plain else _start_of_word(folded, at)
-        if at == 0 or start < at or not folded[at - 1].isalnum():
+        if start < at or begins_word(folded, at):
             found = _WORD_END.match(folded, at + length)
             end = found.end() if found else at + length
             word = folded[start:end]
@@ -204,7 +232,7 @@ def _places_of(
 def _start_of_word(text: str, at: int) -> int:
     """Possible start of a word before `at`, because an article may be joined to the word."""
     start = at
-    while start and at - start < MAX_ARTICLE_CHARS and text[start - 1].isalnum():
+    while at - start < MAX_ARTICLE_CHARS and not begins_word(text, start):
         start -= 1
     return start
 

@@ -1,24 +1,30 @@
-"""Grams: short sequences of characters that replace words in scripts without blanks between words.
+"""Tokens of texts: words, and grams in scripts without blanks between words.
 
-A gram has two characters in scripts of syllables and ideographs, and three in scripts of letters, where two characters
-are not specific enough.
+A gram is a short sequence of characters: two in scripts of syllables and ideographs, and three in scripts of letters,
+where two characters are not specific enough. A word ends where such a script begins, and begins where it ends, with or
+without a blank: `使用Python编写` has the word `Python`. Index, queries, snippets and highlights use this rule.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 
 # Scripts that write words without blanks between them, and Hangul, whose words include their particles.
-_RUNS = re.compile(
-    "[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]+"
-    "|[\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u309f\u30a0-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
-    "|(?P<letters>[\u0e00-\u0e7f]+|[\u0e80-\u0eff]+|[\u1000-\u109f]+|[\u1780-\u17ff]+|[\u0f00-\u0fff]+)"
+_HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
+_IDEOGRAPHS = (
+    "\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u309f\u30a0-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_ANY_RUN = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3040-\u318e\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]"
-)
+_LETTERS = ("\u0e00-\u0e7f", "\u0e80-\u0eff", "\u1000-\u109f", "\u1780-\u17ff", "\u0f00-\u0fff")
+_RUNS = re.compile(f"[{_HANGUL}]+|[{_IDEOGRAPHS}]+|(?P<letters>{'|'.join(f'[{script}]+' for script in _LETTERS)})")
+_SPACELESS = f"{_HANGUL}{_IDEOGRAPHS}{''.join(_LETTERS)}"
+_ANY_RUN = re.compile(f"[{_SPACELESS}]")
+WORD_CHAR = rf"[^\W_{_SPACELESS}]"
+"""Pattern for a letter or digit of a word; characters of scripts without blanks are none."""
+WORD = re.compile(f"{WORD_CHAR}+")
+_PLACE = "\u4e00"
+"""A token that stands for a run while words are analysed. It is a run itself, so that no word equals it."""
 GRAM_LENGTH = 2
 LETTERS_GRAM_LENGTH = 3
 """Number of characters of a gram in Thai, Lao, Burmese, Khmer and Tibetan; `GRAM_LENGTH` is for other scripts."""
@@ -32,10 +38,22 @@ def grams(text: str) -> list[str]:
     """
     if not _has_runs(text):
         return []
+    return [gram for run in _RUNS.finditer(text) for gram in _grams_of(run)]
+
+
+def tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
+    """The words and grams of a text in their order, for phrases; [] for a text without grams.
+
+    Args:
+        text: Folded text.
+        analyze: The index's tokenizer.
+    """
+    if not _has_runs(text):
+        return []
+    runs = _RUNS.finditer(text)
     found: list[str] = []
-    for run in _RUNS.finditer(text):
-        run_text, length = run[0], _length(run)
-        found += [run_text[at : at + length] for at in range(len(run_text))]
+    for token in analyze(_RUNS.sub(f" {_PLACE} ", text)):
+        found += _grams_of(next(runs)) if token == _PLACE else [token]
     return found
 
 
@@ -50,6 +68,21 @@ def sought_grams(text: str) -> list[str]:
     return whole or [run[0] for run in runs]
 
 
+def sought_tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
+    """The words and grams of a phrase in their order; [] for a phrase without grams.
+
+    The text may continue after the phrase. Therefore, a last run ends with a whole gram, or, if the run is shorter than
+    a gram, with the run itself as a prefix of grams.
+    """
+    found = tokens(text, analyze)
+    last = _RUNS.search(found[-1]) if found else None
+    if last is None:
+        return found
+    *_, run = _RUNS.finditer(text)
+    spare = min(len(run[0]), _length(run)) - 1
+    return found[: len(found) - spare]
+
+
 def is_whole(gram: str) -> bool:
     """Whether a gram has the full length. A shorter one is a prefix of longer grams."""
     run = _RUNS.match(gram)
@@ -61,8 +94,23 @@ def without_grams(text: str) -> str:
     return text if text.isascii() else _RUNS.sub(" ", text)
 
 
+def begins_word(text: str, at: int) -> bool:
+    """Whether a word that stands at an offset begins there: no letter or digit of a word is before the offset."""
+    return at == 0 or not (text[at - 1].isalnum() and WORD.match(text[at - 1]))
+
+
+def ends_word(text: str, at: int) -> bool:
+    """Whether a word before an offset ends there: no letter or digit of a word follows."""
+    return at >= len(text) or not (text[at].isalnum() and WORD.match(text[at]))
+
+
 def _has_runs(text: str) -> bool:
     return not text.isascii() and _ANY_RUN.search(text) is not None
+
+
+def _grams_of(run: re.Match[str]) -> Iterator[str]:
+    text, length = run[0], _length(run)
+    return (text[at : at + length] for at in range(len(text)))
 
 
 def _length(run: re.Match[str]) -> int:

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from commonplace.domain.languages import content_words, language_of
-from commonplace.domain.query_parser import parse_query
-from commonplace.domain.words.scripts import fold_accents
+from commonplace.domain.snippets import marked_spans
 from commonplace.faces.cli.output import BOLD, Output, one_line
-
-MIN_PREFIX_CHARS = 3
-"""Minimum length of a query word that also marks longer words with this prefix."""
-
-_WORD = re.compile(r"\w+")
 
 
 def highlighter(out: Output, query: str) -> Callable[[str], str]:
@@ -29,24 +21,14 @@ def marker(query: str, mark: Callable[[str], str]) -> Callable[[str], str]:
         query: The query as typed.
         mark: Returns a word with styles.
     """
-    question = parse_query(query, _words, prefix=False)
-    asked = [*question.words, *(word for phrase in question.phrases for word in phrase.words)]
-    words = set(content_words(asked, language_of(asked, lambda _: 0.0)))
-    # In scripts without blanks, no words can be compared. Character n-grams of the query are marked instead.
-    grams = {*question.grams, *(gram for phrase in question.phrases for gram in phrase.grams)}
-    pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+" if grams else r"(?!)")
+    spans = marked_spans(query)
 
-    def marked(found: re.Match[str]) -> str:
-        if _is_meant(fold_accents(found[0]), words):
-            return mark(found[0])
-        return pairs.sub(lambda part: mark(part[0]), found[0])
+    def marked(text: str) -> str:
+        parts: list[str] = []
+        at = 0
+        for start, end in spans(text):
+            parts += [text[at:start], mark(text[start:end])]
+            at = end
+        return "".join([*parts, text[at:]])
 
-    return lambda text: _WORD.sub(marked, text)
-
-
-def _is_meant(word: str, wanted: set[str]) -> bool:
-    return word in wanted or any(len(one) >= MIN_PREFIX_CHARS and word.startswith(one) for one in wanted)
-
-
-def _words(text: str) -> list[str]:
-    return [fold_accents(word) for word in _WORD.findall(text)]
+    return marked

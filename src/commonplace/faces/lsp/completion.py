@@ -23,6 +23,7 @@ from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.link_syntax import parse_wiki
 from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
+from commonplace.domain.words.grams import WORD_CHAR
 from commonplace.domain.yamlblock.loader import load
 from commonplace.domain.yamlblock.scalars import scalar_text
 from commonplace.faces.lsp.pages import EditorPage, EditorPages
@@ -162,7 +163,7 @@ def _candidates(page: EditorPage, typed: str) -> Sequence[Record]:
     except InvalidInputError:  # only punctuation
         hits = ()
     words = typed.casefold().split()
-    beginning = re.compile("|".join(rf"(?<![^\W_]){re.escape(word)}" for word in words) or "(?!)")
+    beginning = re.compile("|".join(rf"(?<!{WORD_CHAR}){re.escape(word)}" for word in words) or "(?!)")
     named = [hit.record for hit in hits if all(word in _names(hit.record) for word in words)]
     named.sort(key=lambda record: not beginning.search(_names(record)))
     for record in (*named, *(hit.record for hit in hits)):

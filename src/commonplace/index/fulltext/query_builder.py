@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +43,8 @@ FOLDED_WEIGHT = 0.5
 """Weight of the form without accents of a word that was typed with accents."""
 COMPOUND_WEIGHT = 1.5
 """Additional weight of the adjacent parts of a compound such as `std::vector` or `utf8`, and of an optional phrase."""
+MIXED_WEIGHT = 3.0
+"""Additional weight of a word of several scripts (`第3章`); its single characters distinguish little."""
 
 
 class QueryBuilder:
@@ -104,7 +107,12 @@ class QueryBuilder:
             for compound in (*self._expanded.compounds, *self._expanded.parted):
                 yield Occur.Should, _weighted(Query.phrase_query(schema, ft.BODY, list(compound)), COMPOUND_WEIGHT)
             for phrase in self._expanded.optional_phrases:
-                yield Occur.Should, _weighted(_phrase(schema, phrase), COMPOUND_WEIGHT)
+                yield Occur.Should, _weighted(_phrase(schema, phrase), optional_weight(phrase))
+
+
+def optional_weight(phrase: PhraseTerms) -> float:
+    """The weight of an optional phrase."""
+    return MIXED_WEIGHT if phrase.words and phrase.grams else COMPOUND_WEIGHT
 
 
 def _matching(schema: tantivy.Schema, expression: Expression[TermForms]) -> Query:
@@ -119,19 +127,20 @@ def _matching(schema: tantivy.Schema, expression: Expression[TermForms]) -> Quer
 
 
 def _phrase(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:
-    """A query for the adjacent words of a phrase, and its adjacent grams."""
-    parts: list[Query] = []
-    if phrase.words:
-        parts.append(_run(schema, ft.BODY, phrase.words))
-    if phrase.grams:
-        parts.append(_run(schema, ft.GRAMS, phrase.grams))
-    return Query.boolean_query([(Occur.Must, part) for part in parts])
+    """A query for the adjacent words and grams of a phrase. A last gram that is a prefix has no score."""
+    if not phrase.mixed:
+        return _run(schema, ft.BODY, phrase.words)
+    if phrase.beginning == phrase.mixed:
+        return _run(schema, ft.GRAMS, phrase.mixed)
+    if not phrase.beginning:
+        return _gram(schema, phrase.mixed[0])
+    patterns = [*map(re.escape, phrase.beginning), f"{phrase.mixed[-1]}.*"]
+    exact = _silent(Query.regex_phrase_query(schema, ft.GRAMS, list(patterns)))
+    return Query.boolean_query([(Occur.Must, _run(schema, ft.GRAMS, phrase.beginning)), (Occur.Must, exact)])
 
 
 def _run(schema: tantivy.Schema, field: str, words: Sequence[str]) -> Query:
-    if len(words) == 1:
-        return _gram(schema, words[0]) if field == ft.GRAMS else _term(schema, field, words[0])
-    return Query.phrase_query(schema, field, list(words))
+    return _term(schema, field, words[0]) if len(words) == 1 else Query.phrase_query(schema, field, list(words))
 
 
 def _all_of(schema: tantivy.Schema, phrase: PhraseTerms) -> Query:

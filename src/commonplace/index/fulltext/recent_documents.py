@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Protocol, cast
 
 from commonplace.domain.query_parser import Analyze, accented_words
-from commonplace.domain.words.grams import grams
+from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.fulltext.document_text import DocumentText, text_from_json
 
 MAX_CODE_POINT = "\U0010ffff"
@@ -121,12 +121,12 @@ class RecentDocument:
 
     @cached_property
     def fields(self) -> Mapping[str, TextTerms]:
-        """Words by field, and grams under `grams`."""
+        """Words by field; under `grams` the grams, with the words between them."""
         texts = {"body": self.text.body, "title": self.text.title}
-        words = {name: TextTerms(self.analyze(text)) for name, text in texts.items()}
+        words = {name: TextTerms(self.analyze(without_grams(text))) for name, text in texts.items()}
         return {
             **words,
-            "grams": TextTerms(grams(self.text.body)),
+            "grams": TextTerms(tokens(self.text.body, self.analyze)),
             "accented": TextTerms(accented_words(self.text.body)),
         }
 
@@ -139,7 +139,8 @@ class RecentDocument:
     def sections(self) -> DocumentSections:
         """Words and grams of every section."""
         texts = [text for _, text in self.text.sections]
-        fields = {"body": Postings(map(self.analyze, texts)), "grams": Postings(map(grams, texts))}
+        words = (self.analyze(without_grams(text)) for text in texts)
+        fields = {"body": Postings(words), "grams": Postings(map(grams, texts))}
         fields["accented"] = Postings(map(accented_words, texts))
         return DocumentSections([ordinal for ordinal, _ in self.text.sections], fields)
 

@@ -17,7 +17,13 @@ from commonplace.domain.query_parser import PhraseTerms
 from commonplace.domain.ranking import FieldStatistics, best_of, bm25, phrase_bm25, phrase_count
 from commonplace.domain.words.grams import is_whole
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.query_builder import COMPOUND_WEIGHT, EXACT_OR_STEM, FIELD_WEIGHTS, FieldWeight
+from commonplace.index.fulltext.query_builder import (
+    COMPOUND_WEIGHT,
+    EXACT_OR_STEM,
+    FIELD_WEIGHTS,
+    FieldWeight,
+    optional_weight,
+)
 from commonplace.index.fulltext.recent_documents import (
     DocumentSections,
     FieldTexts,
@@ -213,17 +219,18 @@ class RecentScorer:
             score += COMPOUND_WEIGHT * self._statistics.documents.phrase_score(
                 ft.BODY, compound, document.fields[ft.BODY]
             )
-        score += COMPOUND_WEIGHT * sum(
-            self._phrase(document, phrase) for phrase in self._expanded.optional_phrases if _holds(document, phrase)
+        score += sum(
+            optional_weight(phrase) * self._phrase(document, phrase)
+            for phrase in self._expanded.optional_phrases
+            if _holds(document, phrase)
         )
         score += sum(self._phrase(document, phrase) for phrase in self._expanded.phrases)
         return score if score > 0 or self._expanded.phrases or not self._expanded.has_terms else None
 
     def _phrase(self, document: RecentDocument, phrase: PhraseTerms) -> float:
-        score = self._adjacent(document, ft.BODY, phrase.words)
-        if _is_beginning(phrase.grams):
-            return score + SCORE_OF_BEGINNING
-        return score + self._adjacent(document, ft.GRAMS, phrase.grams)
+        if not phrase.mixed:
+            return self._adjacent(document, ft.BODY, phrase.words)
+        return self._adjacent(document, ft.GRAMS, phrase.beginning) if phrase.beginning else SCORE_OF_BEGINNING
 
     def _adjacent(self, document: RecentDocument, field: str, run: Sequence[str]) -> float:
         return self._statistics.documents.phrase_score(field, run, document.fields[field])
@@ -264,10 +271,10 @@ class RecentScorer:
 def _asked(expanded: ExpandedQuery) -> frozenset[str] | None:
     """Terms of which every matching document contains at least one; None if there is no such set."""
     optional = expanded.optional_phrases
-    if not expanded.has_terms or expanded.phrases or any(_is_beginning(phrase.grams) for phrase in optional):
+    if not expanded.has_terms or expanded.phrases or any(phrase.mixed and not phrase.beginning for phrase in optional):
         return None
     words = chain.from_iterable((*word.forms, word.accented) for word in expanded.words)
-    adjacent = (*expanded.compounds, *expanded.parted, *((*phrase.words, *phrase.grams) for phrase in optional))
+    adjacent = (*expanded.compounds, *expanded.parted, *(phrase.beginning or phrase.words for phrase in optional))
     return frozenset(chain(words, expanded.grams, chain.from_iterable(adjacent)))
 
 
@@ -285,16 +292,17 @@ def _searched(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tup
 
 
 def _holds(document: RecentDocument, phrase: PhraseTerms) -> bool:
-    if phrase.words and not phrase_count(document.fields[ft.BODY].order, phrase.words):
-        return False
-    found = document.fields[ft.GRAMS]
-    if _is_beginning(phrase.grams):
-        return any(gram.startswith(phrase.grams[0]) for gram in found.counts)
-    return not phrase.grams or phrase_count(found.order, phrase.grams) > 0
-
-
-def _is_beginning(grams: Sequence[str]) -> bool:
-    return len(grams) == 1 and not is_whole(grams[0])
+    """Whether a document contains the adjacent words and grams of a phrase."""
+    if not phrase.mixed:
+        return phrase_count(document.fields[ft.BODY].order, phrase.words) > 0
+    order, beginning = document.fields[ft.GRAMS].order, phrase.beginning
+    if beginning == phrase.mixed:
+        return phrase_count(order, beginning) > 0
+    size = len(beginning)
+    return any(
+        token.startswith(phrase.mixed[-1]) and tuple(order[max(at - size, 0) : at]) == beginning
+        for at, token in enumerate(order)
+    )
 
 
 class _Explanation(TypedDict, total=False):

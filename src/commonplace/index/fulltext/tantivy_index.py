@@ -16,9 +16,9 @@ from pathlib import Path
 
 import tantivy
 
-from commonplace.domain.query_parser import accented_words
+from commonplace.domain.query_parser import Analyze, accented_words
 from commonplace.domain.records import STATED_KEYS
-from commonplace.domain.words.grams import grams
+from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.fulltext.document_text import DAY_FIELD, DocumentText
 from commonplace.index.process.allocator import trim_heap, tune_allocator
 
@@ -28,6 +28,7 @@ TERMS = "terms"
 TITLE = "title"
 BODY = "body"
 GRAMS = "grams"
+"""Field of the grams. In whole documents it also contains the words between grams, in order, so that phrases match."""
 ACCENTED = "accented"
 """Field of the words with accents as written; `BODY` contains folded words."""
 
@@ -115,7 +116,7 @@ class FullText:
             documents = self._documents.writer(heap, 1)
             sections = self._sections.writer(heap, 1)
         try:
-            writer = FullTextWriter(documents, sections)
+            writer = FullTextWriter(documents, sections, self.analyzer.analyze)
             yield writer
             with failures():
                 writer.hand_over()
@@ -133,9 +134,10 @@ class FullText:
 class FullTextWriter:
     """Adds and removes documents, in order and in groups. Nothing is visible before the commit."""
 
-    def __init__(self, documents: tantivy.IndexWriter, sections: tantivy.IndexWriter) -> None:
+    def __init__(self, documents: tantivy.IndexWriter, sections: tantivy.IndexWriter, analyze: Analyze) -> None:
         self._documents = documents
         self._sections = sections
+        self._analyze = analyze
         self._held: list[tuple[int, DocumentText | None]] = []
         self._chars = 0
 
@@ -171,25 +173,25 @@ class FullTextWriter:
             document.add_text(TERMS, term)
         for name, number in text.numbers.items():
             document.add_integer(name, number)
-        document.add_text(TITLE, text.title)
-        document.add_text(BODY, text.body)
-        pairs = grams(text.body)
-        if pairs:
-            document.add_text(GRAMS, " ".join(pairs))
+        document.add_text(TITLE, without_grams(text.title))
+        document.add_text(BODY, without_grams(text.body))
+        order = tokens(text.body, self._analyze)
+        if order:
+            document.add_text(GRAMS, " ".join(order))
         accented = accented_words(text.body)
         if accented:
             document.add_text(ACCENTED, " ".join(accented))
         self._documents.add_document(document)
         for ordinal, words in text.sections:
             self._add_section(
-                key, ordinal, words, grams(words) if pairs else (), accented_words(words) if accented else ()
+                key, ordinal, words, grams(words) if order else (), accented_words(words) if accented else ()
             )
 
     def _add_section(self, key: int, ordinal: int, words: str, pairs: Sequence[str], accented: Sequence[str]) -> None:
         document = tantivy.Document()
         document.add_integer(KEY, key)
         document.add_unsigned(ORDINAL, ordinal)
-        document.add_text(BODY, words)
+        document.add_text(BODY, without_grams(words) if pairs else words)
         if pairs:
             document.add_text(GRAMS, " ".join(pairs))
         if accented:

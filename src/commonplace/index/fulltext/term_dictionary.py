@@ -156,17 +156,18 @@ class TermDictionary:
             word: self._forms(word, language_of_script(word) or language, self._least(word, question))
             for word in counts
         }
+        grams = self._known_grams(question)
         terms = [ExpandedTerm(count, forms[word].weights, accented.get(word, "")) for word, count in counts.items()]
         return ExpandedQuery(
             words=(*terms, *self._joined(question)),
-            grams=self._known_grams(question),
+            grams=grams,
             compounds=question.compounds,
             parted=tuple(parts for parts in question.parted if all(map(self._holding, parts))),
             phrases=question.phrases,
             optional_phrases=question.optional_phrases,
             excluded=question.excluded,
             expression=changed(question.expression, partial(self._matching, question)) if question.expression else None,
-            known=self._knows(forms, question),
+            known=self._knows(forms, question, grams),
             unknown=self._unknown(forms, language),
         )
 
@@ -185,12 +186,10 @@ class TermDictionary:
         """Whether a document contains a word with these accents."""
         return bool(self._searcher.doc_freq(ft.ACCENTED, accented) or self._recent.holders(ft.ACCENTED, accented))
 
-    def _knows(self, forms: Mapping[str, WordForms], question: ParsedQuery) -> bool:
+    def _knows(self, forms: Mapping[str, WordForms], question: ParsedQuery, grams: Mapping[str, int]) -> bool:
         if question.phrases or not all(of.is_unknown for of in forms.values()):
             return True
-        return any(
-            self._searcher.doc_freq(ft.GRAMS, gram) or self._recent.holders(ft.GRAMS, gram) for gram in question.grams
-        )
+        return any(self._searcher.doc_freq(ft.GRAMS, gram) or self._recent.holders(ft.GRAMS, gram) for gram in grams)
 
     def _matching(self, question: ParsedQuery, term: PhraseTerms, excluded: bool) -> TermForms:
         """The forms that match a term of an expression: other forms of a single word, unless the term is excluded."""

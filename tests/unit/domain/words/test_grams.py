@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.domain.words.grams import grams, is_whole, sought_grams, without_grams
+from commonplace.domain.words.grams import (
+    WORD,
+    begins_word,
+    ends_word,
+    grams,
+    is_whole,
+    sought_grams,
+    sought_tokens,
+    tokens,
+    without_grams,
+)
 
 
 @pytest.mark.parametrize(
@@ -50,3 +60,33 @@ def test_a_shorter_one_is_the_beginning_of_others(gram: str) -> None:
 
 def test_what_grams_stand_for_is_no_word() -> None:
     assert without_grams("a知b กา") == "a b  "
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "sought"),
+    [
+        ("使用python编写", "使用 用 python 编写 写", "使用 用 python 编写"),
+        ("第3章", "第 3 章", "第 3 章"),
+        ("2023年1月に", "2023 年 1 月に に", "2023 年 1 月に"),
+        ("บทที่3", "บทท ทที ที่ ี่ ่ 3", "บทท ทที ที่ ี่ ่ 3"),
+        ("한국 x", "한국 국 x", "한국 국 x"),
+        ("מסד数据x", "מסד 数据 据 x", "מסד 数据 据 x"),
+        ("plain", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_words_and_grams_stand_in_the_order_of_the_text(text: str, whole: str, sought: str) -> None:
+    assert (" ".join(tokens(text, str.split)), " ".join(sought_tokens(text, str.split))) == (whole, sought)
+
+
+def test_a_word_ends_and_begins_at_the_border_of_scripts() -> None:
+    text = "使用Python3编写x"
+    assert WORD.findall(text) == ["Python3", "x"]
+    assert (begins_word(text, 2), begins_word(text, 3), begins_word(text, 11)) == (True, False, True)
+    assert (ends_word(text, 9), ends_word(text, 8), ends_word(text, 12)) == (True, False, True)
+
+
+def test_ten_thousand_words_of_two_scripts_are_cut_alike() -> None:
+    text = "版本2号x" * 10_000
+    assert len(tokens(text, str.split)) == len(grams(text)) + 20_000
+    assert WORD.findall(text) == ["2", "x"] * 10_000

@@ -32,7 +32,7 @@ def marked(query: str, text: str) -> str:
         ("do", "do doing", "<do> doing"),
         ('"hot water" -cold', "hot cold water", "<hot> cold <water>"),
         ("茶道", "日本の茶道です", "日本の<茶道>です"),
-        ("a_b", "a_b c", "<a_b> c"),
+        ("a_b", "a_b c", "<a>_<b> c"),
         ("-x", "x", "x"),
         ("***", "a * b", "a * b"),
         ("tea", "no match\nhere", "no match here"),

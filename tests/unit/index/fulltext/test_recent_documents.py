@@ -49,6 +49,6 @@ def test_words_and_grams_with_a_beginning_come_in_order() -> None:
     assert documents.words_beginning("tea") == ["tea", "teak", "team"]
     assert documents.grams_beginning("茶") == ["茶碗", "茶葉"]
     assert documents.words_beginning("x") == []
-    assert len(documents.words_beginning("")) == len({"tea", "team", "beer", "teak", "茶葉", "茶碗"})
+    assert documents.words_beginning("") == ["beer", "tea", "teak", "team"]
     assert (documents.holders("body", "tea"), documents.holders("title", "tea")) == (2, 0)
     assert documents.hidden == (1, 2, 3)

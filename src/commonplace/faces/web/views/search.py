@@ -12,10 +12,8 @@ from typing import TypedDict
 from markupsafe import Markup, escape
 
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
-from commonplace.domain.query_parser import fold_text, parse_query
-from commonplace.domain.words.scripts import fold_accents
+from commonplace.domain.snippets import marked_spans
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import page
@@ -34,10 +32,6 @@ SUGGESTED = 8
 FACETED = 200
 """Number of best hits that are counted in facets."""
 MAX_FACET_VALUES = 8
-PREFIX_CHARS = 3
-"""Minimum length of a query word that also marks longer words with this prefix."""
-_WORD = re.compile(r"\w[\w\u0300-\u036f]*")
-"""A word, including combining accents."""
 _SIGNS = re.compile(r"\[![\w-]+\][+-]?|(?<!\S)\[[ xX]\](?=\s)|\[\^[^\]\s]{1,40}\]:?|==([^=\s][^=]*)==|%%")
 """Markup of callouts, tasks, footnotes, highlights and comments."""
 LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
@@ -262,36 +256,15 @@ def _days(records: Sequence[Record], query: QueryText) -> list[FacetRow]:
 
 def marker(words: str) -> Callable[[str], Markup]:
     """A function that escapes a text and marks the words of a query."""
-    parsed = parse_query(words, _folded_words, prefix=False)
-    asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
-    wanted = set(content_words(asked, language_of(asked, lambda _: 0.0)))
-    grams = {*parsed.grams, *(gram for phrase in parsed.phrases for gram in phrase.grams)}
-    pairs = re.compile(f"(?:{'|'.join(map(re.escape, sorted(grams, key=len, reverse=True)))})+") if grams else None
+    spans = marked_spans(words)
 
     def marked(text: str) -> Markup:
         """The escaped text with `<mark>` elements around words of the query."""
         parts: list[Markup] = []
         at = 0
-        for found in _WORD.finditer(text):
-            spans = [found.span()] if _is_wanted(found[0], wanted) else []
-            if not spans and pairs:
-                spans = [one.span() for one in pairs.finditer(text, *found.span())]
-            for start, end in spans:
-                parts += [escape(text[at:start]), Markup("<mark>{}</mark>").format(text[start:end])]
-                at = end
+        for start, end in spans(text):
+            parts += [escape(text[at:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+            at = end
         return Markup("").join([*parts, escape(text[at:])])
 
     return marked
-
-
-def _is_wanted(word: str, wanted: set[str]) -> bool:
-    forms = {fold_accents(word)} if word.isascii() else {fold_accents(word), fold_accents(fold_text(word))}
-    return any(form in wanted or _begins(form, wanted) for form in forms)
-
-
-def _begins(word: str, wanted: set[str]) -> bool:
-    return any(len(one) >= PREFIX_CHARS and word.startswith(one) for one in wanted)
-
-
-def _folded_words(text: str) -> list[str]:
-    return [fold_accents(word) for word in _WORD.findall(text)]

@@ -13,7 +13,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze, accented_words
 from commonplace.domain.record_json import fields_from_json, record_to_json
 from commonplace.domain.records import day_number
-from commonplace.domain.words.grams import grams
+from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.shared.opensearch.layout import page_key, token
@@ -34,7 +34,7 @@ class HitSection:
 def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dict[str, Any]:
     """The document of a page."""
     record = page.record
-    body, pairs = analyze(text.body), grams(text.body)
+    body, pairs = analyze(without_grams(text.body)), grams(text.body)
     return {
         "page": page_key(record.address.path),
         "path": storable(record.address.path),
@@ -53,9 +53,9 @@ def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dic
         "sort_date": storable(record.date)[:MAX_SORTED_CHARS],
         "sort_created": record.created,
         "sort_updated": record.updated,
-        "title": _tokens(analyze(text.title)),
+        "title": _tokens(analyze(without_grams(text.title))),
         "body": _tokens(body),
-        "grams": _tokens(pairs),
+        "grams": _tokens(tokens(text.body, analyze)),
         "accented": _tokens(accented_words(text.body)),
         "body_terms": list(dict.fromkeys(map(token, body))),
         "grams_terms": list(dict.fromkeys(pairs)),
@@ -75,7 +75,7 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
                 "page": page_key(document.address.path),
                 "shown": json.dumps(shown),
                 "ordinal": ordinal,
-                "section_body": _tokens(analyze(words)),
+                "section_body": _tokens(analyze(without_grams(words))),
                 "section_grams": _tokens(grams(words)),
                 "section_accented": _tokens(accented_words(words)),
             },

@@ -15,7 +15,7 @@ from commonplace.domain.cluster.shared_index import SharedBase
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.ranking import K1, B
 
-SCHEMA = 3
+SCHEMA = 4
 """Version of the documents and their fields; incremented with every change."""
 MAX_TOKEN_CHARS = 120
 """Maximum length of an indexed token; longer ones are indexed by digest. The engine cuts at 255 units of UTF-16."""

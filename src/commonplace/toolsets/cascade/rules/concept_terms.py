@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from commonplace.domain.query_parser import fold_text, parse_query
 from commonplace.domain.ranking import FieldStatistics, bm25
 from commonplace.domain.records import aliases_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet
-from commonplace.domain.words.grams import grams, is_whole, without_grams
+from commonplace.domain.words.grams import WORD, grams, is_whole
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, scalar_as_text
 
 TITLE_WEIGHT = 2.0
@@ -24,7 +23,6 @@ MIN_STEM_LENGTH = 3
 """Minimum length of a word's stem that also matches its other forms."""
 SNIPPET_CHARS = 180
 
-_WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ers", "es", "ed", "er", "e", "s", "y")
 
 
@@ -33,7 +31,7 @@ def terms_of(text: str) -> list[str]:
     folded = fold_text(text).casefold()
     if not folded.isascii():
         folded = "".join(c for c in unicodedata.normalize("NFKD", folded) if unicodedata.category(c) != "Mn")
-    return _WORD.findall(folded)
+    return WORD.findall(folded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +190,7 @@ def _occurrences(term: str, terms: Counter[str]) -> int:
 
 def _terms(text: str) -> Sequence[str]:
     folded = fold_text(text)
-    return [*terms_of(without_grams(folded)), *grams(folded)]
+    return [*terms_of(folded), *grams(folded)]
 
 
 def _joined(words: Iterable[str]) -> str:

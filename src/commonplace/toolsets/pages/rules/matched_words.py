@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, flat_text
-from commonplace.domain.words.grams import grams, without_grams
+from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word, ends_word, grams, without_grams
 
 ONE_TYPO, TWO_TYPOS = 5, 9
 """Minimum length of a word in which one typing error is tolerated, and in which two are."""
@@ -24,8 +24,6 @@ MAX_TRIES = 200
 MAX_QUERY_WORDS = 32
 MAX_WORD_CHARS = 64
 """Maximum length of a word for inexact matches; longer words match only as a whole."""
-
-_WORD = re.compile(r"[^\W_]+")
 
 
 Occurrence = tuple[int, int]
@@ -46,7 +44,7 @@ class QueryWords:
     def of(cls, text: str) -> QueryWords:
         """The words of a query. Stop words of long queries are omitted."""
         spaced = without_grams(text)
-        found = [fold_word(word) for word in _WORD.findall(spaced.lower())]
+        found = [fold_word(word) for word in WORD.findall(spaced.lower())]
         known = list(dict.fromkeys(found))
         chosen = content_words(known, language_of(known, lambda _: 0.0))[:MAX_QUERY_WORDS]
         open_end = text[-1:].isalnum() and spaced[-1:].isalnum()
@@ -66,14 +64,11 @@ class QueryWords:
         spans = self._spans(lower)
         if not spans and not lower.isascii():
             spans = self._spans(flat_text(lower))
-        written = dict.fromkeys(lower[start:end] for start, end in spans)
-        # Next to text in a script without blanks, the highlighter does not recognise a whole word.
-        loose = {lower[start:end] for start, end in spans if not _stands_alone(lower, start, end)}
-        words = {form: frozenset({form}) for form in written if form not in loose}
+        words = {lower[start:end]: frozenset({lower[start:end]}) for start, end in spans}
         parts = [part for part in self.parts if len(part) > 1 and part in lower]
         if self.parts and not parts:
             parts = sorted({letter for part in self.parts for letter in part})
-        return HighlightTerms(words, grams=(*parts, *sorted(loose)), fold=str.lower)
+        return HighlightTerms(words, grams=tuple(parts), fold=str.lower)
 
     def _spans(self, text: str) -> list[Occurrence]:
         spans = [span for word in self.words for span in _whole(word, text)]
@@ -114,23 +109,14 @@ def within_typos(word: str, other: str, most: int) -> bool:
 def _whole(word: str, text: str) -> list[Occurrence]:
     """The first occurrence of a word as a whole word, else []."""
     found = _pattern(word).search(text)
-    if found:
-        return [found.span()]
-    if text.isascii():
-        return []
-    at, tries = text.find(word), 0
-    while at >= 0 and tries < MAX_TRIES:
-        if _begins(text, at) and _ends(text, at + len(word)):
-            return [(at, at + len(word))]
-        at, tries = text.find(word, at + 1), tries + 1
-    return []
+    return [found.span()] if found else []
 
 
 @lru_cache(maxsize=1024)
 def _pattern(word: str) -> re.Pattern[str]:
     """A pattern for the whole word. The pattern begins with the word itself, so the search runs at memory speed."""
     whole = re.escape(word)
-    return re.compile(rf"{whole}(?<![^\W_]{whole})(?![^\W_])")
+    return re.compile(rf"{whole}(?<!{WORD_CHAR}{whole})(?!{WORD_CHAR})")
 
 
 def _begun(word: str, text: str) -> list[Occurrence]:
@@ -138,7 +124,7 @@ def _begun(word: str, text: str) -> list[Occurrence]:
     spans: dict[str, Occurrence] = {}
     at, tries = text.find(word), 0
     while at >= 0 and tries < MAX_TRIES and len(spans) < MAX_FORMS:
-        if _begins(text, at):
+        if begins_word(text, at):
             end = _end_of_word(text, at + len(word))
             spans.setdefault(text[at:end], (at, end))
         at, tries = text.find(word, at + 1), tries + 1
@@ -157,7 +143,8 @@ def _near(word: str, text: str, *, prefix: bool = False) -> list[Occurrence]:
     # Each pattern begins with a letter, so the search runs at memory speed. The text before a match is checked
     # afterwards.
     first = re.escape(word[0])
-    alike = re.compile(rf"{first}(?<![^\W_]{first})[^\W_]{{{len(word) - most - 1},{longest}}}(?![^\W_])")
+    rest = f"{{{len(word) - most - 1},{longest}}}"
+    alike = re.compile(rf"{first}(?<!{WORD_CHAR}{first}){WORD_CHAR}{rest}(?!{WORD_CHAR})")
     lengths = range(len(word) - most, len(word) + most + 1) if prefix else ()
     spans: dict[str, Occurrence] = {}
     for found in alike.finditer(text, 0, MAX_SOURCE_CHARS):
@@ -173,9 +160,9 @@ def _with_another_first_letter(word: str, text: str) -> list[Occurrence]:
     """The first occurrence of a word whose first letter is replaced, omitted or preceded by another letter."""
     for tail in (word[1:], word):
         ending = re.escape(tail)
-        for found in islice(re.finditer(rf"{ending}(?![^\W_])", text[:MAX_SOURCE_CHARS]), MAX_TRIES):
-            start = found.start() - (not _begins(text, found.start()))
-            if _begins(text, start):
+        for found in islice(re.finditer(rf"{ending}(?!{WORD_CHAR})", text[:MAX_SOURCE_CHARS]), MAX_TRIES):
+            start = found.start() - (not begins_word(text, found.start()))
+            if begins_word(text, start):
                 return [(start, found.end())]
     return []
 
@@ -193,26 +180,13 @@ def _compound_spans(word: str, text: str) -> list[Occurrence]:
         return []
     for found in islice(re.finditer(" ?".join(map(re.escape, word)), text[:MAX_SOURCE_CHARS]), MAX_TRIES):
         start, end = found.span()
-        if found[0].count(" ") == 1 and _begins(text, start) and _ends(text, end):
+        if found[0].count(" ") == 1 and begins_word(text, start) and ends_word(text, end):
             middle = start + found[0].index(" ")
             return [(start, middle), (middle + 1, end)]
     return []
 
 
-def _begins(text: str, at: int) -> bool:
-    """Whether a word may begin at an offset: at a word boundary, or after text in a script without blanks."""
-    return at == 0 or not text[at - 1].isalnum() or bool(grams(text[at - 1]))
-
-
-def _ends(text: str, at: int) -> bool:
-    return at >= len(text) or not text[at].isalnum() or bool(grams(text[at]))
-
-
 def _end_of_word(text: str, at: int) -> int:
-    while not _ends(text, at):
+    while not ends_word(text, at):
         at += 1
     return at
-
-
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    return not text[max(start - 1, 0) : start].isalnum() and not text[end : end + 1].isalnum()

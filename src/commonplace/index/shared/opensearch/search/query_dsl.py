@@ -13,7 +13,13 @@ from commonplace.domain.records import LAST_DAY, day_number, wanted_terms
 from commonplace.domain.words.grams import is_whole
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.document_text import DAY_FIELD, FOLDER_TERM_PREFIX
-from commonplace.index.fulltext.query_builder import COMPOUND_WEIGHT, EXACT_OR_STEM, FIELD_WEIGHTS, FieldWeight
+from commonplace.index.fulltext.query_builder import (
+    COMPOUND_WEIGHT,
+    EXACT_OR_STEM,
+    FIELD_WEIGHTS,
+    FieldWeight,
+    optional_weight,
+)
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
 from commonplace.index.shared.opensearch.layout import page_key, token
 
@@ -44,7 +50,7 @@ def page_query(expanded: ExpandedQuery, filter_: Filter) -> Query:
     parts += [
         _weighted(_run(ft.BODY, compound), COMPOUND_WEIGHT) for compound in (*expanded.compounds, *expanded.parted)
     ]
-    parts += [_weighted(_phrase(phrase), COMPOUND_WEIGHT) for phrase in expanded.optional_phrases]
+    parts += [_weighted(_phrase(phrase), optional_weight(phrase)) for phrase in expanded.optional_phrases]
     if parts:
         query["should" if expanded.phrases else "must"].append(_any_of(parts))
     query["must"] += [_phrase(phrase) for phrase in expanded.phrases]
@@ -142,13 +148,16 @@ def _matching(expression: Expression[TermForms]) -> Query:
 
 
 def _phrase(phrase: PhraseTerms) -> Query:
-    """A query for the adjacent words of a phrase, and its adjacent grams."""
-    parts: list[Query] = []
-    if phrase.words:
-        parts.append(_run(ft.BODY, phrase.words))
-    if phrase.grams:
-        parts.append(_run(ft.GRAMS, phrase.grams))
-    return {"bool": {"must": parts}} if parts else {"match_none": {}}
+    """A query for the adjacent words and grams of a phrase. A last gram that is a prefix has no score."""
+    if not phrase.mixed:
+        return _run(ft.BODY, phrase.words) if phrase.words else {"match_none": {}}
+    if phrase.beginning == phrase.mixed:
+        return _run(ft.GRAMS, phrase.mixed)
+    if not phrase.beginning:
+        return _gram(ft.GRAMS, phrase.mixed[0])
+    whole = {"query": " ".join(map(token, phrase.mixed)), "max_expansions": MAX_TERMS}
+    exact: Query = {"match_phrase_prefix": {ft.GRAMS: whole}}
+    return {"bool": {"must": [_run(ft.GRAMS, phrase.beginning)], "filter": [exact]}}
 
 
 def _all_of(phrase: PhraseTerms) -> Query:
@@ -159,7 +168,7 @@ def _all_of(phrase: PhraseTerms) -> Query:
 
 def _run(field: str, words: Sequence[str]) -> Query:
     if len(words) == 1:
-        return _gram(field, words[0]) if field == ft.GRAMS else _term(field, words[0])
+        return _term(field, words[0])
     # The engine splits the text at blanks; tokens contain no blanks.
     return {"match_phrase": {field: {"query": " ".join(map(token, words))}}}
 
