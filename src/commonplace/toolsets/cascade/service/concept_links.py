@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from commonplace.domain.addresses import fold
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Link
-from commonplace.domain.links import link_key
+from commonplace.domain.links import NamedDocument, link_key, name_keys, resolve_target
 from commonplace.domain.markdown.link_sides import PageSide, in_order, readers
+from commonplace.domain.sites.tree import SiteTree
 from commonplace.domain.snippets import PIPED_LINK
-from commonplace.toolsets.cascade.rules.link_targets import body_links, candidate_ids
+from commonplace.toolsets.cascade.rules.concepts import CONCEPT_SUFFIX, concept_address, id_at
+from commonplace.toolsets.cascade.rules.link_targets import body_links
 from commonplace.toolsets.cascade.rules.output.markdown_output import to_body
 from commonplace.toolsets.cascade.rules.values import ConceptSection, ResolvedConcept
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview
@@ -44,7 +46,7 @@ def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
     """Links of the effective text, each distinct one once: Markdown links, then wikilinks."""
     overview = cascade.overview()
     found: dict[str, OutgoingLink] = {}
-    for raw, written in body_links(to_body(resolved)):
+    for raw, written in body_links(to_body(resolved), overview.by_layer):
         if raw not in found:
             link, target, layers = followed(overview, written, resolved.id, cascade.page_side)
             found[raw] = OutgoingLink(raw, link.raw, target, layers)
@@ -55,13 +57,12 @@ def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
     """Links of other concepts to this one, at most one per concept and layer, sorted by concept."""
     overview = cascade.overview()
     row = overview.rows.get(identifier)
-    names = [identifier, *(row.aliases if row else ()), *([row.title] if row and row.title else [])]
-    names += [f"{layer.rank.name}:{start}{name}" for layer in cascade.layers for name in names for start in ("", "/")]
-    keys = sorted({link_key(name) for name in names} - {""})
+    keys = name_keys(row.named) if row else frozenset[str]()
+    keys |= {link_key(f"{layer.rank.name}:{key}") for layer in cascade.layers for key in keys}
     found: dict[tuple[str, str], IncomingLink] = {}
     for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
         name = layer.rank.name
-        for one in layer.links(keys):
+        for one in layer.links(sorted(keys)):
             is_new = one.source != identifier and (one.source, name) not in found
             if is_new and followed(overview, one.link, one.source, cascade.page_side)[1] == identifier:
                 found[one.source, name] = IncomingLink(one.source, name, one.written())
@@ -127,11 +128,30 @@ def _split_layer(overview: ConceptOverview, target: str) -> tuple[str, str]:
     return (alike[0], path.strip()) if len(alike) == 1 else ("", target)
 
 
+@dataclass(frozen=True, slots=True)
+class _ConceptNames:
+    """The names of the concepts of all layers, or of one, for the rules of `domain.links`."""
+
+    overview: ConceptOverview
+    ids: Container[str]
+    sites: Sequence[SiteTree] = ()
+
+    def at(self, path: str) -> Address | None:
+        """The concept at exactly this path."""
+        is_concept = path.endswith(CONCEPT_SUFFIX) and path.removesuffix(CONCEPT_SUFFIX) in self.ids
+        return Address(path) if is_concept else None
+
+    def named(self, key: str) -> Sequence[NamedDocument]:
+        """Every concept with this key among its names."""
+        return [self.overview.rows[one].named for one in self.overview.keys.get(key, ()) if one in self.ids]
+
+    def files(self, key: str) -> Sequence[Address]:
+        """No files: links connect concepts only."""
+        del key
+        return ()
+
+
 def _found(overview: ConceptOverview, target: str, source: str, layer: str | None) -> str | None:
     ids = overview.by_layer[layer] if layer else overview.rows
-    folder = source.rpartition("/")[0]
-    by_path = next((one for one in candidate_ids(target, folder) if one in ids), None)
-    if by_path or target.startswith("/"):
-        return by_path
-    named = [one for one in overview.named_so(target) if one in ids]
-    return named[0] if len(named) == 1 else None
+    found = resolve_target(target, concept_address(source), _ConceptNames(overview, ids))
+    return id_at(found) if found else None

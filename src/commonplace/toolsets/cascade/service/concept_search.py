@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commonplace.domain.addresses import fold
 from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_snippet, first_text
 from commonplace.toolsets.cascade.rules.values import OVERRIDE_NONE, ConceptSection
@@ -102,10 +101,9 @@ def _best(
 
 def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
     """Concepts whose id, title or alias equals the query. Other concepts that contain its words could outrank them."""
-    name = query.strip()
-    if name in overview.rows:
-        yield name
-    yield from sorted(overview.named.get(fold(name), ()))
+    if query.strip() in overview.rows:
+        yield query.strip()
+    yield from overview.titled(query)
 
 
 def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQuery) -> ConceptHit | None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import fold
+from commonplace.domain.links import NamedDocument, link_key, name_keys
 from commonplace.domain.records import aliases_of
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptTerms
+from commonplace.toolsets.cascade.rules.concepts import concept_address
 from commonplace.toolsets.cascade.rules.merge import contributor_cutoff, merged_values, precedence
 from commonplace.toolsets.cascade.rules.values import LayerRank, scalar_as_text
 from commonplace.toolsets.cascade.service.layers import ConceptSummaries
@@ -26,6 +28,11 @@ class ConceptRow:
     """Layers that no `override: full` excludes."""
     aliases: tuple[str, ...] = ()
 
+    @property
+    def named(self) -> NamedDocument:
+        """The concept as a target of links."""
+        return NamedDocument(concept_address(self.id), self.id, self.title or "", self.aliases)
+
 
 @dataclass(frozen=True, slots=True)
 class ConceptOverview:
@@ -35,8 +42,8 @@ class ConceptOverview:
     """The concepts by id, sorted."""
     by_layer: Mapping[str, ConceptSummaries]
     """The concepts of each layer by the layer's name."""
-    named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """Ids by folded title and alias."""
+    keys: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Ids by the keys (`domain.links.name_keys`) of their names."""
     names: dict[tuple[str, str], ConceptTerms] = field(
         default_factory=dict[tuple[str, str], ConceptTerms], compare=False
     )
@@ -54,10 +61,10 @@ class ConceptOverview:
             return self
         changed = set[str]().union(*(_differing(self.by_layer.get(name, {}), now) for name, now in by_layer.items()))
         rows, names = dict(self.rows), dict(self.names)
-        named = dict(self.named)
+        keys = dict(self.keys)
         for identifier in changed:
             now = _row(identifier, ranks, seen)
-            _rename(named, rows.get(identifier), now)
+            _rename(keys, rows.get(identifier), now)
             if now is None:
                 rows.pop(identifier, None)
             else:
@@ -65,7 +72,7 @@ class ConceptOverview:
             for layer in by_layer:
                 names.pop((layer, identifier), None)
         ordered = rows if changed <= self.rows.keys() else {identifier: rows[identifier] for identifier in sorted(rows)}
-        return ConceptOverview(ordered, by_layer, named, names)
+        return ConceptOverview(ordered, by_layer, keys, names)
 
     def names_in(self, layer: str, identifier: str) -> ConceptTerms:
         """The terms of a concept's names in one layer."""
@@ -77,9 +84,11 @@ class ConceptOverview:
             )
         return found
 
-    def named_so(self, name: str) -> frozenset[str]:
-        """The ids of the concepts with this title or alias."""
-        return self.named.get(fold(name.strip()), frozenset())
+    def titled(self, name: str) -> list[str]:
+        """The ids of the concepts with this title or alias, sorted."""
+        ids = sorted(self.keys.get(link_key(name.strip()), ()))
+        rows = (self.rows[identifier] for identifier in ids)
+        return [row.id for row in rows if fold(name.strip()) in map(fold, (row.title or "", *row.aliases))]
 
 
 EMPTY_OVERVIEW = ConceptOverview({}, {})
@@ -93,20 +102,19 @@ def _differing(before: ConceptSummaries, now: ConceptSummaries) -> Iterator[str]
         yield from before.keys() - now.keys()
 
 
-def _rename(named: dict[str, frozenset[str]], before: ConceptRow | None, now: ConceptRow | None) -> None:
-    """Update the ids by name for one concept."""
-    names_before, names_now = _names_of(before), _names_of(now)
-    for name, identifier in names_before.items() - names_now.items():
-        left = named.pop(name) - {identifier}
+def _rename(keys: dict[str, frozenset[str]], before: ConceptRow | None, now: ConceptRow | None) -> None:
+    """Update the ids by key for one concept."""
+    keys_before = name_keys(before.named) if before else frozenset[str]()
+    keys_now = name_keys(now.named) if now else frozenset[str]()
+    changed = before or now
+    if changed is None:
+        return
+    for key in keys_before - keys_now:
+        left = keys.pop(key) - {changed.id}
         if left:
-            named[name] = left
-    for name, identifier in names_now.items() - names_before.items():
-        named[name] = named.get(name, frozenset[str]()) | {identifier}
-
-
-def _names_of(row: ConceptRow | None) -> dict[str, str]:
-    """A concept's id by each of its titles and aliases, folded."""
-    return {fold(name): row.id for name in (row.title, *row.aliases) if name} if row else {}
+            keys[key] = left
+    for key in keys_now - keys_before:
+        keys[key] = keys.get(key, frozenset[str]()) | {changed.id}
 
 
 def _row(identifier: str, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptRow | None:

@@ -7,7 +7,6 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.toolsets.cascade.rules.concepts import concept_id, flat_sections, id_at, read_concept, section_spans
 from commonplace.toolsets.cascade.rules.dates import date_sort_key
-from commonplace.toolsets.cascade.rules.link_targets import candidate_ids
 
 
 def keys(body: str) -> list[str]:
@@ -85,14 +84,6 @@ def test_ids_are_normal_paths_without_suffix() -> None:
     assert concept_id(" a\\b/../c.md?x#y ") == "a/c"
     assert id_at(Address("a/b.md")) == "a/b"
     assert [id_at(Address(path)) for path in ("index.md", "a/log.md", "a.markdown")] == [None, None, None]
-
-
-def test_a_target_is_looked_for_from_the_root_then_from_the_folder() -> None:
-    assert candidate_ids("x.md", "a/b") == ["x", "a/b/x", "x.md", "a/b/x.md"]
-    assert candidate_ids("../x", "a/b") == ["a/x"]
-    assert candidate_ids("/x", "a/b") == ["x"]
-    assert candidate_ids("../../../x", "a/b") == []
-    assert candidate_ids("", "a") == []
 
 
 def test_dates_are_compared_as_moments_and_every_date_is_newer_than_what_is_none() -> None:
