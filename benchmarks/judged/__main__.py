@@ -22,6 +22,7 @@ from benchmarks.judged.answers import answered
 from benchmarks.judged.clustered import compared, opened_cluster
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
 from benchmarks.judged.noise import noise_url
+from benchmarks.judged.partial import SHARES, curve
 from benchmarks.judged.queries import TypedQueries
 from benchmarks.judged.sets import DEPTH, HALVES, Half, JudgedSet, Score, read_set, scored, write_vault
 from commonplace.bootstrap import Application
@@ -130,6 +131,7 @@ def main() -> int:
         "ranking": lambda: _print_scores(names, lambda name: evaluate(run, name)),
         "baselines": lambda: _print_scores(names, lambda name: evaluate_baselines(run, name)),
         "noise": lambda: _print_noise(run, names),
+        "partial": lambda: _print_partial(run, names),
         "evidence": lambda: _print_evidence(run, names),
         "answers": lambda: _print_answers(run, names),
         "cluster": lambda: _print_compared(run, names, given.every),
@@ -147,7 +149,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("ranking", "baselines", "noise", "evidence", "answers", "cluster", "typed"),
+        choices=("ranking", "baselines", "noise", "partial", "evidence", "answers", "cluster", "typed"),
         help="may be repeated; all of them without",
     )
     parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each set, or all")
@@ -178,6 +180,18 @@ def _print_noise(run: Run, names: Sequence[str]) -> None:
     with noise_url() as url:
         random = replace(run, modes=("hybrid",), noise=url)
         _print_scores(names, lambda name: evaluate(random, name))
+
+
+def _print_partial(run: Run, names: Sequence[str]) -> None:
+    """Hybrid search with a part of the pages embedded."""
+    print(f"\n| nDCG@10 by pages embedded | {' | '.join(f'{share} %' for share in SHARES)} |")
+    print(f"|---|{'---|' * len(SHARES)}")
+    for name in names:
+        judged, root = run.judged(name), KEPT / name
+        ids = write_vault(judged.documents, root / "vault")
+        with replace(run, modes=("hybrid",)).opened(root, [root / "vault"]) as (collection,):
+            figures = dict(curve(collection, run.settings(root), root, judged.questions, ids))
+        print(f"| {name} | {' | '.join(f'{figures[share]:.4f}' for share in SHARES)} |", flush=True)
 
 
 def _print_evidence(run: Run, names: Sequence[str]) -> None:

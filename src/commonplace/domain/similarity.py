@@ -84,6 +84,18 @@ class ChunkHit:
     similarity: float
 
 
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """The documents that a search compares by similarity."""
+
+    documents: int = 0
+    """Number of documents of the collection; 0 if semantic search is not set up."""
+    pending: int = 0
+    """Number of documents without vectors yet."""
+    obstacle: str = ""
+    """A clause that says why no document is compared, such as "the model is being loaded"; "" for none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingStatus:
     """Status of the semantic search of one collection."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Index, Progress
-from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, NearDocument
+from commonplace.domain.query import Filter, ListQuery
+from commonplace.domain.similarity import ChunkHit, Coverage, EmbeddingStatus, NearDocument
 from commonplace.embed.models import Model, missing_model
 from commonplace.embed.vector_store import VectorStore
 
@@ -26,6 +26,9 @@ LOADING_SECONDS = 30.0
 """Timeout in seconds for loading the model in a semantic search, and in a command."""
 
 
+MODEL_LOADING = "the model is being loaded"
+MODEL_FAILS = "the model fails (commonplace doctor says why)"
+"""Obstacles of a `Coverage`."""
 EMBED_HINT = "Run: commonplace index --embed"
 
 
@@ -69,6 +72,19 @@ class LocalSemanticIndex:
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
         """The most similar chunks."""
         return self._require_query(text, None).nearest_chunks(count, each)
+
+    def coverage(self) -> Coverage:
+        """The documents that a search compares at the moment."""
+        if self._model.missing:
+            return Coverage()
+        documents = self.index.list(ListQuery(limit=0)).total
+        if self._model.failure or self._vectors.failure:
+            return Coverage(documents, obstacle=MODEL_FAILS)
+        if not self._vectors.may_exist:
+            return Coverage(documents, documents)
+        if not self._warm.is_set():
+            return Coverage(documents, obstacle=MODEL_LOADING)
+        return Coverage(documents, max(documents - self._vectors.space.documents, 0))
 
     def status(self) -> EmbeddingStatus:
         """The current status."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -13,13 +14,16 @@ from commonplace.domain.cluster.shared_vectors import SharedVectors
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, QuestionVector
+from commonplace.domain.similarity import ChunkHit, Coverage, EmbeddingStatus, QuestionVector
+from commonplace.embed.local import MODEL_FAILS, MODEL_LOADING
 from commonplace.embed.models import Model, missing_model
 
 LOADING_SECONDS = 30.0
 """Timeout in seconds for loading the model in a semantic search."""
 SERVING_SECONDS = 0.25
 """Timeout in seconds for loading the model in a hybrid search, which then falls back to words."""
+COUNTED_SECONDS = 5.0
+"""Validity in seconds of the cached counts of a `Coverage`."""
 WORKER_HINT = "Run: commonplace embed-worker"
 
 
@@ -38,6 +42,8 @@ class SharedSemanticIndex:
         self._base = base
         self._loading = threading.Lock()
         self._loaded = threading.Event()
+        self._covered = (0.0, Coverage())
+        """When the coverage was counted, in seconds of the monotonic clock, and the coverage."""
 
     def similar(self, text: str, filter_: Filter, limit: int) -> EngineSimilarity | None:
         """Similarities of documents to a query; None if search has to fall back to words."""
@@ -58,6 +64,24 @@ class SharedSemanticIndex:
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
         """The most similar chunks."""
         return self._vectors.nearest_chunks(self._base, self._require_question(text), count, each)
+
+    def coverage(self) -> Coverage:
+        """The documents that a search compares at the moment."""
+        if self._model.missing:
+            return Coverage()
+        if self._model.failure:
+            return Coverage(obstacle=MODEL_FAILS)
+        if not self._loaded.is_set():
+            return Coverage(obstacle=MODEL_LOADING)
+        counted, coverage = self._covered
+        if not counted or time.monotonic() - counted > COUNTED_SECONDS:
+            try:
+                counts = self._vectors.counts(self._base, model_digest(self._model))
+            except KnowledgeError:
+                return Coverage()  # the search by words reports the engine's error
+            coverage = Coverage(counts.documents + counts.pending, counts.pending)
+            self._covered = time.monotonic(), coverage
+        return coverage
 
     def status(self) -> EmbeddingStatus:
         """The current status."""

@@ -12,6 +12,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
 from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.semantic.ports import Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
+from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.listing import in_order
 
@@ -82,6 +83,7 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     """A page of hits in the order of the collections' own scores."""
     asked = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
     results = _results(collections, asked, mode)
+    uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
     notice = ""
     if query.demand and not any(result.total for _, result in results):
         demanded = max((result.demanded for _, result in results), default=0)
@@ -90,7 +92,7 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
             notice = _phrases_notice(demanded, found=any(result.total for _, result in results))
     if not notice:
         notice = _unknown_notice([result for _, result in results], query)
-    notice = " ".join(dict.fromkeys(filter(None, (notice, *(result.notice for _, result in results)))))
+    notice = " ".join(dict.fromkeys(filter(None, (notice, *(result.notice for _, result in results), uncompared))))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
@@ -219,7 +221,8 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     shared = collection.index.search(asked)
     kept = {hit.record.address.path for hit in shared.hits}
     near = tuple(one for one in found if one.similarity >= FLOOR or one.path in kept)
-    return FoundChunks(near, "" if shared.known else _words_notice(text, found=bool(near)))
+    unknown = "" if shared.known else _words_notice(text, found=bool(near))
+    return FoundChunks(near, " ".join(filter(None, (unknown, _uncompared_notice([collection])))))
 
 
 def semantic_search_off() -> UnavailableError:
@@ -234,8 +237,7 @@ def semantic_search_off() -> UnavailableError:
 
 def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[SearchQuery]:
     """The query for each collection, with the similarities of its documents if the mode needs them."""
-    best_first = query.sort == "score" and query.descending
-    if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not best_first):
+    if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not _is_best_first(query)):
         return [query for _ in collections]
     if mode == "semantic":
         return [replace(query, similarity=_nearest(one, query), words=False) for one in collections]
@@ -244,6 +246,25 @@ def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: S
         scale = _best_score(collections, query)
         return [replace(one, scale=scale) for one in asked]
     return asked
+
+
+def _is_best_first(query: SearchQuery) -> bool:
+    return query.sort == "score" and query.descending
+
+
+def _uncompared_notice(collections: Sequence[Collection]) -> str:
+    """The notice about documents that are not compared by similarity; "" if all are, or without a model."""
+    coverages = [collection.semantic_index.coverage() for collection in collections if collection.semantic_index]
+    if obstacle := next((coverage.obstacle for coverage in coverages if coverage.obstacle), ""):
+        return f"These hits are by words alone: {obstacle}."
+    documents = sum(coverage.documents for coverage in coverages)
+    pending = sum(coverage.pending for coverage in coverages)
+    if not pending:
+        return ""
+    if pending == documents:
+        return "These hits are by words alone: no page has been embedded yet."
+    verb = "is" if pending == 1 else "are"
+    return f"{pending:,} of {amount(documents, 'page')} {verb} not compared by meaning yet."
 
 
 def _near(collection: Collection, query: SearchQuery) -> SimilarityScores | None:

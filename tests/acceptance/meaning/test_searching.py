@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -156,7 +158,8 @@ def test_the_command_line_embeds_on_request_and_then_searches_by_meaning(harbour
     (found,) = [one for one in shell("doctor", "--json").json["findings"] if one["check"] == "meaning"]
     assert (found["message"], found["command"]) == (said, "commonplace index --embed")
     by_words = shell("search", "restore", "database")
-    assert f"harbour: {said} Run: commonplace index --embed" in by_words.stderr
+    assert "These hits are by words alone: no page has been embedded yet." in by_words.stderr
+    assert "harbour: nothing embeds the rest. Run: commonplace index --embed" in by_words.stderr
     refused = shell("search", IN_OTHER_WORDS, "--mode", "semantic")
     assert "Run: commonplace index --embed" in refused.stderr
     shell("index", "--embed")
@@ -216,3 +219,42 @@ def test_rest_answers_by_meaning_and_takes_a_mode(harbour: Path, cache_dir: Path
         assert hybrid["results"][0]["path"] == DISK
         assert server.ask("GET", f"/api/v1/search?q={quote(IN_OTHER_WORDS)}").json["total"] == 0
         assert server.ask("GET", "/api/v1/search?q=tea&mode=magic").status == 422
+
+
+def test_every_face_says_how_many_pages_are_not_compared_by_meaning_yet(tmp_path: Path, cache_dir: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    for name in ("tea", "kettle", "biscuit"):
+        (tmp_path / "kb" / f"{name}.md").write_text(f"# The {name}\n\nAll about the {name}.\n")
+    environment = {"COMMONPLACE_MODEL_DIR": str(MODELS)}
+    shell = Shell(tmp_path / "kb", environment)
+    shell.ok("index", "--embed")
+    (tmp_path / "kb" / "spoon.md").write_text("# A spoon for tea\n\nSilver.\n")
+    said = "1 of 4 pages is not compared by meaning yet."
+    with ExitStack() as stack:
+        for lock in cache_dir.rglob("vectors.lock"):  # held as by another process that embeds, so that the rest waits
+            fcntl.flock(stack.enter_context(lock.open("w")), fcntl.LOCK_EX)
+        assert said in shell.ok("search", "tea").stderr
+        assert shell.ok("search", "tea", "--json").json["notice"] == said
+        assert shell.ok("search", "tea", "--max-tokens", "300", "--json").json["notice"] == said
+        assert "notice" not in shell.ok("search", "tea", "--mode", "keyword", "--json").json
+        with agent("mcp", "--toolset", "kb", tmp_path / "kb", env=environment) as kb:
+            eventually(lambda: kb.call("kb_search", query="tea").get("notice") == said, 60)
+        with agent("mcp", "--toolset", "notes", tmp_path / "kb", env=environment) as notes:
+            eventually(lambda: said in notes.text("search", query="tea"), 60)
+        with served(tmp_path / "kb", env=environment) as server:
+            eventually(lambda: server.ask("GET", "/api/v1/search?q=tea&mode=hybrid").json["notice"] == said, 60)
+            assert said in server.ask("GET", "/search?q=tea").body.decode()
+    shell.ok("index", "--embed")
+    assert "notice" not in shell.ok("search", "tea", "--json").json
+
+
+def test_a_search_before_the_model_is_loaded_says_that_it_is_by_words_alone(tmp_path: Path) -> None:
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb" / "a.md").write_text("# Tea\n\nA kettle.\n")
+    with embedding_server() as server:
+        server.blocked = True
+        with agent("mcp", "--toolset", "kb", tmp_path / "kb", env=server.environment) as client:
+            assert client.call("kb_search", query="kettle")["notice"].startswith("These hits are by words alone: ")
+            server.release.set()
+            server.blocked = False
+            eventually(lambda: "notice" not in client.call("kb_search", query="kettle"), 30)

@@ -12,8 +12,9 @@ from commonplace.domain.cluster.shared_index import SharedBase
 from commonplace.domain.cluster.shared_vectors import SharedVectors, VectorCounts
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, QuestionVector
+from commonplace.domain.similarity import ChunkHit, Coverage, QuestionVector
 from commonplace.embed import EmbeddingService, ModelChoice
+from commonplace.embed.local import MODEL_LOADING
 from commonplace.embed.shared import SharedSemanticIndex
 from embeddings import EmbeddingServer
 
@@ -66,6 +67,7 @@ def test_a_query_becomes_integers_of_which_the_greatest_is_127(meaning: SharedSe
     assert meaning.nearest("tea", Filter(), 5).question.values  # waits for the model
     near = meaning.similar("hot tea", Filter(), 5)
     assert near is not None
+    assert meaning.coverage() == Coverage(7, 2)
     assert max(near.question.values) == 127
     assert near.understood == 1.0
 
@@ -83,6 +85,7 @@ def test_without_vectors_words_have_to_do_and_a_search_by_meaning_says_what_to_r
 def test_an_engine_that_is_away_leaves_hybrid_search_to_the_words(
     meaning: SharedSemanticIndex, vectors: Vectors
 ) -> None:
+    assert meaning.coverage().obstacle == MODEL_LOADING
     vectors.away = True
     assert meaning.similar("tea", Filter(), 5) is None
     assert meaning.status().status == "failing"

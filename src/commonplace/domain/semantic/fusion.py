@@ -4,7 +4,8 @@ Keyword scores are divided by the best one. To each score is added a weight time
 similarity exceeds the collection's ordinary similarity. The weight decreases with the share of the query that the model
 does not know. It is 0 if the best documents by words are not more similar to the query than others: these documents are
 relevant often enough that a useful model agrees with them. Thus a model whose similarities are uniform, always high or
-random does not affect the ranking. docs/search.md has the measurements.
+random does not affect the ranking. A document without vectors is expected to exceed the ordinary similarity as much as
+documents of its keyword score do. docs/search.md has the measurements.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ CODE_WEIGHT = 0.3
 """Weight of a similarity if the query is an identifier or an error message, whose words are literal."""
 FLOOR = 0.3
 """Minimum similarity of a hit that contains none of the words."""
+MIN_UNDERSTOOD = 0.25
+"""Minimum share of a query that the model knows for similarities to have a weight.
+
+Texts that are spelled letter by letter are similar at random: the nDCG@10 of Arabic by similarity alone is .03.
+"""
 MIN_SAMPLE = 8
 """Minimum number of documents to determine an ordinary similarity; among fewer, the best one has too much influence."""
 MIN_WITNESSES = 8
@@ -47,6 +53,8 @@ def weight_of(text: str, understood: float = 1.0) -> float:
     """
     words = text.split()
     code = sum(bool(_CODE.search(word)) for word in words)
+    if understood < MIN_UNDERSTOOD:
+        return 0.0
     return understood**2 * (CODE_WEIGHT if words and 2 * code >= len(words) else WEIGHT)
 
 
@@ -91,15 +99,22 @@ def fused(
 ) -> dict[Key, float]:
     """Scores of the documents of both rankings, best first.
 
+    A document without a similarity gets the excess that the documents with both have at its keyword score, by the line
+    through 0 with the least squares. With an excess of 0, it would fall behind every document with a similarity.
+
     Args:
         by_words: Keyword scores.
-        near: Similarities; missing ones count as 0.
+        near: Similarities; documents without vectors have none.
         scale: Divisor of keyword scores.
         weight: Factor of similarities.
         ordinary: The similarity above which a document gets an additional score.
     """
+    excess = {key: max(similarity - ordinary, 0.0) for key, similarity in near.items()}
+    both = [(by_words[key] / scale, excess[key]) for key in by_words.keys() & near.keys()]
+    squares = sum(score * score for score, _ in both)
+    slope = sum(score * more for score, more in both) / squares if squares else 0.0
     scores = {
-        key: by_words.get(key, 0.0) / scale + weight * max(near.get(key, 0.0) - ordinary, 0.0)
+        key: (score := by_words.get(key, 0.0) / scale) + weight * excess.get(key, slope * score)
         for key in {**by_words, **near}
     }
-    return dict(sorted(scores.items(), key=lambda one: -one[1]))
+    return dict(sorted(scores.items(), key=lambda scored: -scored[1]))

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Filter
-from commonplace.domain.similarity import ChunkHit, EmbeddingStatus, SimilarityScores
+from commonplace.domain.similarity import ChunkHit, Coverage, EmbeddingStatus, SimilarityScores
 
 
 class Reranker(Protocol):
@@ -46,6 +46,10 @@ class SemanticIndex(Protocol):
 
     def nearest_chunks(self, text: str, count: int, each: int) -> Sequence[ChunkHit]:
         """The most similar chunks, at most `each` per document. Raises the same errors as `nearest`."""
+        ...
+
+    def coverage(self) -> Coverage:
+        """The documents that a search compares at the moment. Cheap, and never waits for the model."""
         ...
 
     def status(self) -> EmbeddingStatus:

@@ -25,6 +25,8 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 """Inputs of sentence models; many do not have the last."""
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 """Tokens with which tokenizers replace text that the model does not know."""
+MIN_SPELLED = 3
+"""Minimum number of tokens of a word for the word to count as spelled, if each is one letter."""
 RANK_OF_TOKENS = 3
 """Rank of an output with a vector per token instead of per text."""
 
@@ -75,9 +77,18 @@ class OnnxEncoder:
             )
 
     def understood(self, text: str) -> float:
-        """Share of a text's tokens that the model knows, 0 to 1."""
-        tokens = self._tokenizer.encode(text[:MAX_ENCODED_CHARS], add_special_tokens=False).ids
-        return sum(token not in self._unknown for token in tokens) / len(tokens) if tokens else 1.0
+        """Share of a text's tokens that the model knows, 0 to 1.
+
+        A word spelled letter by letter is unknown: models have the letters of scripts that they have not learned.
+        """
+        encoded = self._tokenizer.encode(text[:MAX_ENCODED_CHARS], add_special_tokens=False)
+        lengths: dict[int | None, list[int]] = {}
+        for word, (start, end) in zip(encoded.word_ids, encoded.offsets, strict=True):
+            lengths.setdefault(word, []).append(end - start)
+        spelled = {word for word, sizes in lengths.items() if len(sizes) >= MIN_SPELLED and max(sizes) == 1}
+        pairs = zip(encoded.ids, encoded.word_ids, strict=True)
+        known = sum(token not in self._unknown and word not in spelled for token, word in pairs)
+        return known / len(encoded.ids) if encoded.ids else 1.0
 
     def encode(self, texts: Sequence[str], *, question: bool = False) -> Vectors:
         """Vectors of length 1."""

@@ -118,6 +118,11 @@ class VectorSpace:
         """Dimension of the vectors; 0 if there are none."""
         return self._dimension if self._layout.paths else 0
 
+    @property
+    def documents(self) -> int:
+        """Number of documents that were embedded, including those without text."""
+        return len(self._layout.paths)
+
     def _take_in(self) -> bool:
         news = self._file.since(self._birth, self._seq, self._highest)
         if (news.birth, news.seq) == (self._birth, self._seq) and not news.chunks:

@@ -54,6 +54,7 @@ def test_the_weight_of_meaning_falls_with_what_the_model_does_not_know() -> None
     assert weight_of("how does a cat purr") == WEIGHT
     assert weight_of("how does a cat purr", 0.5) == WEIGHT / 4
     assert weight_of("how does a cat purr", 0.0) == 0.0
+    assert weight_of("how does a cat purr", 0.24) == 0.0
     assert weight_of("std::vector.push_back()") == CODE_WEIGHT
 
 
@@ -61,6 +62,25 @@ def test_a_document_without_a_word_is_ranked_by_how_far_it_stands_out() -> None:
     scores = fused({1: 4.0, 2: 2.0}, {1: 0.1, 3: 0.8}, 4.0, WEIGHT, 0.2)
     assert list(scores) == [3, 1, 2]
     assert scores[1] == 1.0
+
+
+def test_a_document_without_a_vector_gets_the_excess_of_documents_with_its_score() -> None:
+    by_words = {1: 4.0, 2: 2.0, 3: 3.0, 4: 1.0}
+    scores = fused(by_words, {2: 0.4, 4: 0.3}, 4.0, WEIGHT, 0.2)
+    slope = (0.5 * 0.2 + 0.25 * 0.1) / (0.5**2 + 0.25**2)
+    assert abs(scores[1] - (1 + WEIGHT * slope)) < 1e-9
+    assert abs(scores[3] - (0.75 + WEIGHT * slope * 0.75)) < 1e-9
+    assert list(scores) == [1, 3, 2, 4]
+
+
+@given(by_words=BY_WORDS, cosines=st.lists(COSINES, min_size=21, max_size=21), embedded=st.sets(st.integers(0, 20)))
+def test_documents_without_vectors_keep_their_order_by_words(
+    by_words: dict[int, float], cosines: list[float], embedded: set[int]
+) -> None:
+    near = {key: cosines[key] for key in embedded}
+    order = [key for key in fused(by_words, near, max(by_words.values()), WEIGHT, 0.1) if key not in near]
+    assert order == sorted(order, key=lambda key: -by_words[key])
+    assert set(order) == by_words.keys() - near.keys()
 
 
 def test_a_model_that_finds_the_pages_with_the_words_ordinary_is_not_heard() -> None:

@@ -28,7 +28,7 @@ from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
-from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status
+from commonplace.services.embedding_status import EMBED_COMMAND, embedding_status
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
@@ -115,19 +115,17 @@ def command(
 
 @contextmanager
 def caught_up(session: Session, collections: Collections, mode: SearchMode) -> Generator[None]:
-    """Embed a few changed pages before the block. After it, report pages that semantic search does not cover yet."""
-    gaps: list[str] = []
+    """Embed a few changed pages before the block. After it, say how to embed the rest if no process does."""
+    waiting: list[str] = []
     for one in collections.members:
         if one.semantic_index is None or mode == "keyword":
             continue
         one.semantic_index.catch_up(EMBEDDED_AT_ONCE, EMBEDDING_SECONDS)
-        state = embedding_status(one)
-        gap = embedding_gap(state)
-        if gap:
-            gaps.append(f"{one_line(one.name)}: {gap}{f' Run: {EMBED_COMMAND}' if state.status == 'waiting' else ''}")
+        if embedding_status(one).status == "waiting":
+            waiting.append(one_line(one.name))
     yield
-    for gap in () if session.out.as_json else gaps:
-        session.out.message(gap)
+    if waiting and not session.out.as_json:
+        session.out.message(f"{', '.join(waiting)}: nothing embeds the rest. Run: {EMBED_COMMAND}")
 
 
 def _summary(notice: str, *, found: bool) -> str:
