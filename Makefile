@@ -32,7 +32,7 @@ setup-dev: setup
 model: setup ## the model for searching by meaning, made once from published weights (80 MB once; 8 s on a fast line)
 	@$(BIN)/commonplace model install >/dev/null || echo "model: search goes by words alone; see above" >&2
 
-run: setup ## index KB (default: examples/kb), ask three questions over MCP, print the client's entry: make run KB=~/notes
+run: setup ## index KB (default: examples/kb), ask one question over MCP, print the client's entry: make run KB=~/notes
 	@$(BIN)/python tools/run_demo.py "$(KB)"
 
 # Compiled files are kept, whatever the shell says: hundreds of processes would compile what was edited again and again.
@@ -91,7 +91,7 @@ web-check: setup-dev ## build them again and compare with what is committed
 picture: setup-dev ## the picture of the README, docs/pages.png (needs Chromium)
 	@$(BIN)/python tools/take_picture.py
 
-bench: setup-dev model ## every figure of the README: benchmarks/results.json and a table
+bench: setup-dev model ## every figure of docs/figures.md: benchmarks/results.json and a table
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 soak: setup-dev model ## the long runs (kills, mutations, fuzz cases) whole; its figures go into docs/reliability.md

@@ -67,9 +67,9 @@ def test_every_layer_of_the_product_is_on_the_map() -> None:
     assert [part for part in parts if f"`{part}`" not in text and f"`{part}/`" not in text] == []
 
 
-def test_the_readme_names_every_command_and_no_other() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    sentence = readme[readme.index("`commonplace mcp`, `serve`") :].partition(". ")[0]
+def test_the_page_of_the_command_line_names_every_command_and_no_other() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    sentence = page[page.index("`commonplace mcp`, `serve`") :].partition(". ")[0]
     named = [name.removeprefix("commonplace ") for name in re.findall(r"`([^`]+)`", sentence)]
     listed = _help().partition("Commands:")[2].partition("Exit codes")[0]
     assert named == re.findall(r"^  ([a-z-]+) ", listed, re.MULTILINE)

@@ -27,7 +27,7 @@ from pins import ROOT
 
 USER_HOME = "/srv/walker"
 CHECKOUT = f"{USER_HOME}/checkout"
-BLOCKS = ("## Install", "## From an empty folder to an answered call")
+BLOCKS = ("## From nothing to an agent's answer", "## Install")
 """Headings of the README whose first block of commands is run."""
 BEFORE = (
     ("what a bare system needs for pipx, uv and a checkout", "apt-get update -qq && apt-get install -y -qq make"),
@@ -36,7 +36,7 @@ BEFORE = (
 """Commands that the README takes for granted, each with a remark."""
 ASK = """
 import json, subprocess
-entry = json.load(open(".mcp.json"))["mcpServers"]["notes"]
+entry = json.load(open("notes/.mcp.json"))["mcpServers"]["notes"]
 server = subprocess.Popen([entry["command"], *entry["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "walk", "version": "1"}}
 for message in (
@@ -97,10 +97,9 @@ def lines() -> Iterator[str]:
             command = re.split(r"\s{2,}#", line)[0].strip()
             yield command.replace("/path/to/checkout", CHECKOUT)
             if command.startswith("pipx"):
-                yield "uv tool install './commonplace-0.1.0-py3-none-any.whl' --force"
-                yield "uvx --from ./commonplace-0.1.0-py3-none-any.whl commonplace --version"
-    yield ".venv/bin/commonplace connect claude-code -C ~/notes --yes"
-    yield f"python3 - <<'ASK'{ASK}ASK"
+                yield "uv tool install './dist/commonplace-0.1.0-py3-none-any.whl' --force"
+                yield "uvx --from ./dist/commonplace-0.1.0-py3-none-any.whl commonplace --version"
+    yield f"cd ~ && python3 - <<'ASK'{ASK}ASK"
 
 
 def _lay_out(root: Path) -> None:
@@ -112,7 +111,8 @@ def _lay_out(root: Path) -> None:
     subprocess.run(["git", "config", "core.bare", "false"], check=True, cwd=place)
     subprocess.run(["git", "reset", "-q"], check=True, cwd=place)
     for wheel in (ROOT / "dist").glob("*.whl"):
-        shutil.copy2(wheel, place)
+        (place / "dist").mkdir(exist_ok=True)
+        shutil.copy2(wheel, place / "dist")
 
 
 def _run(root: Path, line: str) -> Walked:

@@ -35,7 +35,7 @@ _FILES: Mapping[ClientName, str] = {
     "windsurf": "~/.codeium/windsurf/mcp_config.json",
     "zed": "~/.config/zed/settings.json",
 }
-"""Paths as documented by the clients. A relative path is in the current folder."""
+"""Paths as documented by the clients. A relative path is in the project's folder."""
 
 
 _TABLES: Mapping[ClientName, str] = {"vscode": "servers", "codex": "mcp_servers", "zed": "context_servers"}
@@ -69,12 +69,17 @@ class ConfigChange:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-def client_config_file(client: ClientName) -> Path:
-    """The path of the client's configuration file, by the client's documentation."""
+def client_config_file(client: ClientName, project: Path) -> Path:
+    """The absolute path of the client's configuration file, by the client's documentation.
+
+    Args:
+        client: The client.
+        project: The folder that the client has open; some clients have a file for each project.
+    """
     homes = {"codex": "CODEX_HOME", "zed": "XDG_CONFIG_HOME"}
     if home := os.environ.get(homes.get(client, "")):
-        return Path(home, *Path(_FILES[client]).parts[2:])
-    return Path(_FILES[client]).expanduser()
+        return Path(home, *Path(_FILES[client]).parts[2:]).absolute()
+    return project.absolute() / Path(_FILES[client]).expanduser()
 
 
 def file_format(client: ClientName) -> FileFormat:

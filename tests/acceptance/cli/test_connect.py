@@ -24,13 +24,15 @@ def test_the_entry_that_is_written_starts_a_server_for_the_folder(tmp_path: Path
     shown = shell.ok("connect", "vscode", "-C", notes)
     assert "+" in shown.text
     assert "Nothing was written" in shown.stderr
-    assert not (tmp_path / ".vscode").exists()
+    assert f"writes it to {notes / '.vscode' / 'mcp.json'}" in shown.stderr
+    assert not (notes / ".vscode").exists()
     done = shell.ok("connect", "vscode", "-C", notes, "--tier", "write", "--yes", "--json").json
-    held = json.loads((tmp_path / ".vscode" / "mcp.json").read_text())
+    held = json.loads((notes / ".vscode" / "mcp.json").read_text())
     assert done["entry"] == held
     assert done["written"] is True
     server = held["servers"]["my-notes"]
     assert anyio.run(_found, server["command"], server["args"]) == ["tea"]
+    assert "The server 'my-notes' serves" in shell.ok("doctor", "-C", notes).text
     again = shell.ok("connect", "vscode", "-C", notes, "--tier", "write", "--yes", "--json").json
     assert (again["diff"], again["written"]) == ("", False)
     assert shell("connect", "vscode", "-C", tmp_path / "nowhere").code == 3

@@ -172,12 +172,12 @@ def test_a_provider_that_is_away_is_told_from_a_wrong_token(git_repo: MakeRepo, 
 
 @contextmanager
 def proxy(folder: Path, port: int, upstream: int) -> Iterator[ssl.SSLContext]:
-    """nginx as the README sets it up, with a certificate of its own; what a client must trust."""
+    """nginx as docs/hosting.md sets it up, with a certificate of its own; what a client must trust."""
     certificate, secret = folder / "certificate.pem", folder / "secret.pem"
     subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
     subprocess.run([*made, "-keyout", secret, "-out", certificate], check=True, capture_output=True)
-    found = re.search(r"```nginx\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    found = re.search(r"```nginx\n(.*?)```", (ROOT / "docs" / "hosting.md").read_text(), re.DOTALL)
     assert found
     site = re.sub(r"(ssl_certificate) .*?;", rf"\1 {certificate};", found[1])
     site = re.sub(r"(ssl_certificate_key) .*?;", rf"\1 {secret};", site)
@@ -212,7 +212,7 @@ def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
 
 @pytest.mark.skipif(
     "REQUIRE_TOOLS" not in os.environ and not shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin"),
-    reason="needs nginx, the TLS proxy that the README sets up",
+    reason="needs nginx, the TLS proxy that docs/hosting.md sets up",
 )
 def test_a_hosted_assistant_finds_its_way_in_through_a_tls_proxy(
     git_repo: MakeRepo, cache_dir: Path, tmp_path: Path, issuer: str

@@ -78,7 +78,7 @@ def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_each_client_is_asked_for_its_own_file() -> None:
-    names = {client: client_config_file(client).name for client in CLIENTS}
+    names = {client: client_config_file(client, Path("/srv")).name for client in CLIENTS}
     assert names == {
         "claude-code": ".mcp.json",
         "claude-desktop": "claude_desktop_config.json",

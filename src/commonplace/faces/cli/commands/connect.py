@@ -72,10 +72,11 @@ def command(
         commonplace connect claude-code --manifest layers.json --yes
 
     With --toolset projects the entry names the store of project knowledge: the folder of -C, else $KNOWLEDGE_MCP_HOME,
-    else ~/.knowledge-mcp. CLIENT is claude-code (.mcp.json here), claude-desktop, vscode (.vscode/mcp.json here),
-    cursor, codex, gemini, windsurf or zed. Nothing else in the file changes, and nothing at all without --yes.
+    else ~/.knowledge-mcp. CLIENT is claude-code (.mcp.json), claude-desktop, vscode (.vscode/mcp.json), cursor, codex,
+    gemini, windsurf or zed. The first and third have a file for each project: in the folder of -C, unless there are
+    several, else here. Nothing else in the file changes, and nothing at all without --yes.
     """
-    target = Path(entry.file).expanduser() if entry.file else clients.client_config_file(client)
+    target = Path(entry.file).expanduser() if entry.file else clients.client_config_file(client, _project(session))
     if entry.remove:
         settings = session.configured(layers.flags())
         names = [entry.name] if entry.name else clients.entry_names(_named_after(session, settings))
@@ -99,6 +100,12 @@ def command(
     }
     made = clients.config_change(client, servers, target)
     _finish(session, client, made, clients.server_entry(client, servers), list(servers), yes=entry.yes)
+
+
+def _project(session: Session) -> Path:
+    """The folder in which a client opens the file of a project: the only local folder of `-C`, else the current one."""
+    folders = session.configured({}).kb if session.flags.get("kb") else ()
+    return folders[0].expanduser() if len(folders) == 1 and folders[0].expanduser().is_dir() else Path.cwd()
 
 
 def _served(session: Session, settings: Settings) -> list[Path | str]:

@@ -61,7 +61,7 @@ def _looked_at(session: Session) -> Iterator[Diagnostic]:
     yield from diagnostics.plugin_diagnostics(session.dependencies.plugin_faults(session.settings))
     yield from _folders(session)
     yield external.port(session.settings)
-    yield from external.client_entries()
+    yield from external.client_entries(session.settings.kb)
 
 
 def _folders(session: Session) -> Iterator[Diagnostic]:

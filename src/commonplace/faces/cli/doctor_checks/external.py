@@ -63,11 +63,15 @@ def _is_ours(chosen: Settings) -> bool:
         connection.close()
 
 
-def client_entries() -> Iterator[Diagnostic]:
-    """The entries for commonplace in the configuration files of all known clients, and whether each is still valid."""
+def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
+    """The entries for commonplace in the configuration files of all known clients, and whether each is still valid.
+
+    Files of a project are looked for in the current folder and in `folders`.
+    """
+    projects = [Path.cwd(), *(folder.expanduser().absolute() for folder in folders)]
+    files = {clients.client_config_file(client, project): client for project in projects for client in clients.CLIENTS}
     known = 0
-    for client in clients.CLIENTS:
-        file = clients.client_config_file(client)
+    for file, client in files.items():
         try:
             text = file.read_text(encoding="utf-8")
             servers = clients.registered_servers(client, text)

@@ -110,7 +110,7 @@ def mcp(
     parts_of_name = ["confluence", _NO_NAME.sub("-", key.lower()).strip("-"), key_digest(key)]
     name = "-".join(part for part in parts_of_name if part)
     out(json.dumps(clients.server_entry(print_config, {name: launch}), ensure_ascii=False, indent=2))
-    message(f"Put this into {clients.client_config_file(print_config)}")
+    message(f"Put this into {clients.client_config_file(print_config, Path.cwd())}")
     return 0
 
 
