@@ -43,7 +43,7 @@ class SharedSemanticIndex:
         self._loading = threading.Lock()
         self._loaded = threading.Event()
         self._covered = (0.0, Coverage())
-        """When the coverage was counted, in seconds of the monotonic clock, and the coverage."""
+        """The time of the last count in seconds of the monotonic clock, and the coverage."""
 
     def similar(self, text: str, filter_: Filter, limit: int) -> EngineSimilarity | None:
         """Similarities of documents to a query; None if search has to fall back to words."""
