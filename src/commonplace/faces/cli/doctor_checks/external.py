@@ -69,7 +69,9 @@ def client_entries(folders: Sequence[Path]) -> Iterator[Diagnostic]:
     Files of a project are looked for in the current folder and in `folders`.
     """
     projects = [Path.cwd(), *(folder.expanduser().absolute() for folder in folders)]
-    files = {clients.client_config_file(client, project): client for project in projects for client in clients.CLIENTS}
+    files: dict[Path, clients.ClientName] = {
+        clients.client_config_file(client, project): client for project in projects for client in clients.CLIENTS
+    }
     known = 0
     for file, client in files.items():
         try:
