@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import combinations
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, Severity
@@ -20,6 +22,7 @@ from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
+from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link
 from commonplace.domain.words.text_decoder import decoded
 
 _ELEMENT = re.compile(rb"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>]+))""")
@@ -28,6 +31,7 @@ _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """Translation table of bytes: white space to a blank, everything else to `x`."""
 _MARKED = re.compile(rb"(?m)(?:(?<=[ \t])|^)(\^[A-Za-z0-9-]+)[ \t]*\r?$")
+_BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
 _ITEM = re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _BLANK = re.compile(rb"(?m)^[ \t]*\r?\n")
 _MAX_NEAREST = 3
@@ -84,18 +88,17 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
     Args:
         document: The document to search.
         path: Headings from the outermost to the section's own; those between may be omitted. Markers (`## `) are
-            ignored. Case and width matter only between several matches. A single `#anchor` is an anchor. An empty path
-            means the text before the first heading.
+            ignored. Case, width, punctuation and marks matter only between several matches. A single `#anchor` is an
+            anchor. An empty path means the text before the first heading.
 
     Raises:
         NotFoundError: kind "section"; context holds `nearest`.
         InvalidInputError: kind "section": several sections match; context holds their anchors as `nearest`.
     """
-    wanted = _headings(path)
-    whole = " > ".join(wanted)
-    found = _sections(document, wanted)
+    found = Fragments(document).sections(path)
     if len(found) == 1:
         return found[0]
+    whole = " > ".join(_headings(path))
     if found:
         raise InvalidInputError(
             f"The document has {len(found)} sections {whole[:80]!r}.",
@@ -107,101 +110,256 @@ def find_section(document: Document, path: Sequence[str]) -> Section:
         f"The document has no section {whole[:80]!r}.",
         kind="section",
         hint="Give a heading of it, a path of headings ('Outer > Inner') or an anchor; read it whole to see them.",
-        nearest=_nearest(document.sections[1:], wanted[-1]),
+        nearest=_nearest(document.sections[1:], _headings(path)[-1]),
     )
 
 
 def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section | None]:
-    """Resolve a link's fragment to start, end and section (None for a block).
+    """Resolve a link's fragment to start, end and section (None for a block other than a heading).
 
     Args:
         document: The document to search.
-        fragment: `Heading`, `Heading#Sub`, an anchor, the id or name of an HTML element, or `^block`.
+        fragment: `Heading`, `Heading#Sub`, an anchor, the id or name of an HTML element, or `^block`. If several
+            sections match, the first of them.
 
     Raises:
-        NotFoundError, InvalidInputError: as for `find_section`; kind "block" if there is no such block.
+        NotFoundError: kind "section" or "block"; context holds `nearest`.
     """
+    fragments = Fragments(document)
+    found = fragments.find(fragment)
+    if found is not None:
+        return found
     if not fragment.startswith("^"):
-        section = None if named_sections(document, fragment) else _around_element(document, fragment)
-        section = section or find_section(document, fragment.split("#"))
+        section = find_section(document, fragment.split("#"))
         return section.start, section.tree_end, section
-    raw = document.encoded
-    mark = _mark(document, raw, fragment)
-    if mark < 0:
-        blocks = [text.decode("utf-8", "replace") for text in _MARKED.findall(raw, document.body_start)]
-        raise NotFoundError(
-            f"The document has no block {fragment[:80]!r}.",
-            kind="block",
-            hint="Give one of its blocks, or a heading.",
-            nearest=get_close_matches(fragment, blocks[:_MAX_COMPARED], n=_MAX_NEAREST, cutoff=0.6),
-        )
-    first = max(section.content for section in document.sections if section.content <= mark)
-    return *_block(raw, first, mark), None
+    raise NotFoundError(
+        f"The document has no block {fragment[:80]!r}.",
+        kind="block",
+        hint="Give one of its blocks, or a heading.",
+        nearest=get_close_matches(fragment, fragments.block_ids[:_MAX_COMPARED], n=_MAX_NEAREST, cutoff=0.6),
+    )
 
 
 class Fragments:
-    """The fragments of a document that `find_fragment` finds. Cheaper, because it searches no similar names.
+    """Decides which part of a document a fragment of a link names, for every face. Linear in the document's size.
 
-    The elements of HTML are read once, for the first fragment that names no section.
+    A heading is compared by these rules in order; the first that matches any section decides. A path of several
+    headings may omit some of them; the whole path counts more than its end, and this more than the rest.
+
+    1. The text as written, without markup.
+    2. The text regardless of case, width and Unicode normalization.
+    3. The anchor, as written or regardless of case.
+    4. In links, the id or name of an HTML element, which names the section around the element.
+    5. Obsidian's comparison (`comparable_heading`), of the text or of the heading's source with its markup.
     """
 
     def __init__(self, document: Document) -> None:
         self._document = document
+        self._paths: dict[tuple[Callable[[str], str], int], Mapping[tuple[str, ...], Sequence[Section]]] = {}
 
     def __contains__(self, fragment: str) -> bool:
         if fragment.startswith("^"):
-            return _mark(self._document, self._document.encoded, fragment) >= 0
-        return bool(named_sections(self._document, fragment)) or fragment.removeprefix("#") in self._elements
+            return fragment.lower() in self._blocks
+        return bool(self.linked_sections(fragment)) or fragment.removeprefix("#") in self._elements
+
+    def find(self, fragment: str) -> tuple[int, int, Section | None] | None:
+        """Start, end and section (None for a block) of the part that a fragment names; None if there is none."""
+        if fragment.startswith("^"):
+            mark = self._blocks.get(fragment.lower())
+            return None if mark is None else self._block(mark)
+        section = next(iter(self.linked_sections(fragment)), None) or self._around_element(fragment)
+        return None if section is None else (section.start, section.tree_end, section)
+
+    def element_id(self, fragment: str) -> str:
+        """The `id` of the element of the web page that a fragment names; a slug of it if there is no such part."""
+        section = None if fragment.startswith("^") else next(iter(self.linked_sections(fragment)), None)
+        if section is not None:
+            return section.anchor
+        if fragment.startswith("^") or fragment in self._elements:
+            return fragment
+        return slug_of_fragment(fragment)
+
+    def linked_sections(self, fragment: str) -> Sequence[Section]:
+        """The sections whose headings a link's fragment names equally well, in order; a link leads to the first.
+
+        In `#id`, the id of an element of the web page, the anchor counts first.
+        """
+        if fragment.startswith("#") and (named := self._by_anchor(fragment)):
+            return named
+        path = fragment.split("#")
+        return self._as_headings(path) or (() if self._around_element(fragment) else self._compared(path))
+
+    def sections(self, path: Sequence[str]) -> Sequence[Section]:
+        """The sections that a path of headings names equally well, in order."""
+        return self._as_headings(path) or self._compared(path)
+
+    def naming(self, section: Section, *, by_anchor: bool = False, above: str = "") -> str:
+        """A fragment that leads to a section, without characters that end a wikilink.
+
+        Args:
+            section: A section of the document.
+            by_anchor: Whether the anchor is preferred to the heading's text.
+            above: Headings above, joined by `#`, that are written before the text if the result leads to the section.
+        """
+        text = self._link_text(section)
+        path = "#".join(self._link_text(one) for one in self._above(section))
+        texts = [f"{above}#{text}" if above else text, text, f"{path}#{text}"]
+        names = [section.anchor, *texts] if by_anchor else [*texts, section.anchor]
+        return next((name for name in names if self._leads(name, section)), section.anchor)
+
+    def _leads(self, fragment: str, section: Section) -> bool:
+        return next(iter(self.linked_sections(fragment)), None) == section
+
+    def _above(self, section: Section) -> list[Section]:
+        """The sections above a section, outermost first."""
+        above: list[Section] = []
+        level = section.level
+        for one in reversed(self._document.sections[1 : section.ordinal]):
+            if one.level < level:
+                above.append(one)
+                level = one.level
+        return above[::-1]
+
+    def _link_text(self, section: Section) -> str:
+        """The heading as Obsidian writes it in a link; with its markup if Obsidian would not find the plain text."""
+        source = heading_source(self._document, section)
+        same = comparable_heading(source) == comparable_heading(section.heading)
+        return heading_in_link(section.heading if same or "[" in source else source)
+
+    @cached_property
+    def block_ids(self) -> Sequence[str]:
+        """The block ids with their `^`, as written, in order."""
+        marks = _MARKED.findall(self._document.encoded, self._document.body_start)
+        return [mark.decode("utf-8", "replace") for mark in marks]
+
+    def _as_headings(self, path: Sequence[str]) -> Sequence[Section]:
+        """The sections that match by rules 1 to 3."""
+        wanted = _headings(path)
+        if not wanted:
+            return self._document.sections[:1]
+        whole = " > ".join(wanted)
+        if whole.startswith("#"):
+            return self._by_anchor(whole)
+        folded = tuple(map(fold, wanted))
+        return (
+            self._by_text(tuple(wanted), whole, _as_written)
+            or self._by_text(folded, fold(whole), fold)
+            or self._by_anchor(whole)
+        )
+
+    def _compared(self, path: Sequence[str]) -> Sequence[Section]:
+        """The sections that match by rule 5."""
+        wanted = _headings(path)
+        whole = " > ".join(wanted)
+        forms = tuple(self._compared_form(part) for part in wanted)
+        if whole.startswith("#") or not all(forms):
+            return ()
+        return self._by_text(forms, self._compared_form(whole), comparable_heading)
+
+    def _by_text(self, parts: tuple[str, ...], whole: str, form: Callable[[str], str]) -> Sequence[Section]:
+        """The sections whose heading path, or whose heading as a whole, is this in a form."""
+        found = self._with_path(form, len(parts)).get(parts, ())
+        return found or (self._with_path(form, 1).get((whole,), ()) if len(parts) > 1 else ())
+
+    def _by_anchor(self, name: str) -> Sequence[Section]:
+        wanted = name.removeprefix("#")
+        exact = self._anchors.get(wanted)
+        return [exact] if exact else self._folded_anchors.get(fold(wanted), ())
+
+    def _with_path(self, form: Callable[[str], str], count: int) -> Mapping[tuple[str, ...], Sequence[Section]]:
+        """The best sections for each path of `count` headings."""
+        if (form, count) not in self._paths:
+            ranked: dict[tuple[str, ...], tuple[int, list[Section]]] = {}
+            for section in self._document.sections[1:]:
+                path = tuple(map(form, section.path))
+                for above in combinations(path[:-1], count - 1):
+                    key = (*above, path[-1])
+                    rank = 0 if key == path else 1 if key == path[-count:] else 2
+                    best, sections = ranked.get(key, (3, []))
+                    if rank < best:
+                        ranked[key] = rank, [section]
+                    elif rank == best and sections[-1] is not section:
+                        sections.append(section)
+            self._paths[form, count] = {key: sections for key, (_, sections) in ranked.items()}
+        return self._paths[form, count]
+
+    def _compared_form(self, heading: str) -> str:
+        """The compared form of a heading's text, given that of its text or of its source with its markup."""
+        compared = comparable_heading(heading)
+        return self._sources.get(compared, compared)
+
+    @cached_property
+    def _sources(self) -> Mapping[str, str]:
+        """The compared form of each heading's text, by that of its source, and of its source without a block id."""
+        texts = {comparable_heading(section.heading) for section in self._document.sections[1:]}
+        forms: dict[str, str] = {}
+        for section in self._document.sections[1:]:
+            written = heading_source(self._document, section)
+            for source in (written, _BLOCK_ID.sub("", written)):
+                form = comparable_heading(source)
+                if form not in texts:
+                    forms.setdefault(form, comparable_heading(section.heading))
+        return forms
+
+    @cached_property
+    def _anchors(self) -> Mapping[str, Section]:
+        return {section.anchor: section for section in self._document.sections[1:]}
+
+    @cached_property
+    def _folded_anchors(self) -> Mapping[str, Sequence[Section]]:
+        folded: dict[str, list[Section]] = {}
+        for section in self._document.sections[1:]:
+            folded.setdefault(fold(section.anchor), []).append(section)
+        return folded
 
     @cached_property
     def _elements(self) -> Mapping[str, int]:
-        return _elements_of(self._document)
+        """The byte offset of each HTML element by its `id` or `name`; of several with one name, of the first."""
+        offsets: dict[str, int] = {}
+        for element in _ELEMENT.finditer(self._document.encoded, self._document.body_start):
+            name = next(filter(None, element.groups())).decode("utf-8", "replace")
+            offsets.setdefault(name, element.start())
+        return offsets
+
+    def _around_element(self, fragment: str) -> Section | None:
+        """The section with the HTML element that has this `id` or `name`; None if there is no such element."""
+        at = self._elements.get(fragment.removeprefix("#"))
+        return None if at is None else self._section_at(at)
+
+    def _section_at(self, offset: int) -> Section:
+        sections = self._document.sections
+        return sections[max(bisect_right(sections, offset, key=lambda section: section.start) - 1, 0)]
+
+    @cached_property
+    def _blocks(self) -> Mapping[str, int]:
+        """The byte offset of each block id, by the id in lower case with its `^`; of equal ids, of the first."""
+        offsets: dict[str, int] = {}
+        for mark in _MARKED.finditer(self._document.encoded, self._document.body_start):
+            offsets.setdefault(mark[1].decode("utf-8", "replace").lower(), mark.start())
+        return offsets
+
+    def _block(self, mark: int) -> tuple[int, int, Section | None]:
+        """The block that the block id at an offset marks; for an id in a heading line, the section."""
+        section = self._section_at(mark)
+        if section.level and mark < section.content:
+            return section.start, section.tree_end, section
+        return *_block(self._document.encoded, section.content, mark), None
 
 
-def named_sections(document: Document, fragment: str) -> Sequence[Section]:
-    """The sections that match a fragment equally well, in order; several if their headings are equal."""
-    return _sections(document, _headings(fragment.split("#")))
+def slug_of_fragment(fragment: str) -> str:
+    """The `id` of the element that a fragment names in a page that is not known."""
+    return fragment if fragment.startswith("^") else anchor(fragment.rpartition("#")[2]) or fragment
 
 
-def _around_element(document: Document, fragment: str) -> Section | None:
-    """The section with the HTML element that has this `id` or `name`; None if there is no such element."""
-    at = _elements_of(document).get(fragment.removeprefix("#"))
-    return None if at is None else [one for one in document.sections if one.start <= at][-1]
-
-
-def _elements_of(document: Document) -> Mapping[str, int]:
-    """The byte offset of each HTML element by its `id` or `name`; of several with one name, of the first."""
-    found: dict[str, int] = {}
-    for one in _ELEMENT.finditer(document.encoded, document.body_start):
-        name = next(filter(None, one.groups())).decode("utf-8", "replace")
-        found.setdefault(name, one.start())
-    return found
+def heading_source(document: Document, section: Section) -> str:
+    """The source of a section's heading with its markup, without the lines below a setext heading."""
+    source = document.source[section.start : section.content].decode("utf-8", "replace").strip()
+    return _MARKERS.sub("", source) if section.atx else source.rpartition("\n")[0]
 
 
 def _headings(path: Sequence[str]) -> list[str]:
     """The headings of a path without markers, repeated blanks and empty parts."""
     return [" ".join(_MARKERS.sub("", part).split()) for part in path if part.strip()]
-
-
-def _sections(document: Document, wanted: Sequence[str]) -> Sequence[Section]:
-    """The sections that match a path of headings equally well."""
-    if not wanted:
-        return document.sections[:1]
-    sections = document.sections[1:]
-    whole = " > ".join(wanted)
-    return _by_anchor(sections, whole) if whole.startswith("#") else _by_heading(sections, wanted, whole)
-
-
-def _mark(document: Document, raw: bytes, fragment: str) -> int:
-    """Offset of a block id outside of heading lines; -1 if there is none."""
-    marked = re.compile(rb"(?m)(?:(?<=[ \t])|^)" + re.escape(fragment.encode()) + rb"[ \t]*\r?$")
-    found = (one.start() for one in marked.finditer(raw, document.body_start) if _is_text(document, one.start()))
-    return next(found, -1)
-
-
-def _is_text(document: Document, at: int) -> bool:
-    """Whether an offset is outside of heading lines. A block id in a heading line marks the section."""
-    return not any(section.start <= at < section.content for section in document.sections[1:])
 
 
 def _block(raw: bytes, first: int, at: int) -> tuple[int, int]:
@@ -217,40 +375,8 @@ def _block(raw: bytes, first: int, at: int) -> tuple[int, int]:
     return (blank[-1].end() if blank else first), end
 
 
-def _by_heading(sections: Sequence[Section], wanted: Sequence[str], whole: str) -> list[Section]:
-    return (
-        _fitting(sections, wanted, whole, _as_written)
-        or _fitting(sections, wanted, whole, fold)
-        or _by_anchor(sections, whole)
-    )
-
-
-def _by_anchor(sections: Sequence[Section], name: str) -> list[Section]:
-    wanted = name.removeprefix("#")
-    return [s for s in sections if s.anchor == wanted] or [s for s in sections if fold(s.anchor) == fold(wanted)]
-
-
-def _fitting(
-    sections: Sequence[Section], wanted: Sequence[str], whole: str, form: Callable[[str], str]
-) -> list[Section]:
-    """The best-matching sections: by the whole path, by its end, or by some of its headings in order; in this order."""
-    parts, name = [form(part) for part in wanted], form(whole)
-    ends = [(s, [form(heading) for heading in s.path]) for s in sections if form(s.heading) in {parts[-1], name}]
-    return (
-        [s for s, path in ends if path == parts]
-        or [s for s, path in ends if path[-len(parts) :] == parts or path[-1] == name]
-        or [s for s, path in ends if _is_within(parts, path)]
-    )
-
-
 def _as_written(text: str) -> str:
     return text
-
-
-def _is_within(parts: Sequence[str], path: Sequence[str]) -> bool:
-    """Whether the parts occur in the path in this order, possibly with others between."""
-    rest = iter(path)
-    return all(part in rest for part in parts)
 
 
 def _nearest(sections: Sequence[Section], heading: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Slugs: the id of a new document from its title, and the anchor of a heading."""
+"""Names made of titles and headings: the id of a new document, the anchor of a heading, its form in comparisons."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from commonplace.domain.addresses import MAX_COMPONENT_BYTES
+from commonplace.domain.addresses import MAX_COMPONENT_BYTES, fold
 from commonplace.domain.errors import InvalidInputError
 
 MAX_SLUG_BYTES = MAX_COMPONENT_BYTES - len(".md")
@@ -15,6 +15,10 @@ _ASCII_ANCHOR: dict[int, str | None] = {
     code: chr(code) if chr(code).isalnum() or chr(code) in "_-" else "-" if chr(code) == " " else None
     for code in range(128)
 }
+_NOT_COMPARED = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\]")
+"""The characters that Obsidian's `stripHeading` replaces by blanks (docs/links.md); not among them: `'`, `-`, `_`."""
+_NOT_IN_LINKS = re.compile(r"[:#|^\\]|%%|\[\[|\]\]|[\[\]]")
+"""The characters that Obsidian's `stripHeadingForLink` replaces by blanks, and single brackets."""
 _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # variation selectors, which choose a glyph
 _ANCHOR_NUMBERS = frozenset({"Nd", "Nl", "Pc"})
@@ -31,6 +35,20 @@ def anchor(heading: str) -> str:
     if text.isascii():
         return text.translate(_ASCII_ANCHOR)
     return "".join([c for c in text if _in_anchor(c)]).replace(" ", "-")
+
+
+def heading_in_link(heading: str) -> str:
+    """A heading as Obsidian writes it after the `#` of a link: characters with a meaning in links are blanks."""
+    return " ".join(_NOT_IN_LINKS.sub(" ", heading).split())
+
+
+@lru_cache(maxsize=4096)
+def comparable_heading(heading: str) -> str:
+    """The form in which Obsidian compares a heading with a link to it: marks and punctuation are blanks.
+
+    Case, width and Unicode normalization are ignored. The result is "" if the heading consists of such characters.
+    """
+    return fold(" ".join(_NOT_COMPARED.sub(" ", heading).split()))
 
 
 def slug(title: str) -> str:

@@ -227,7 +227,7 @@ def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> No
         ("Day 2#Trip", False),
         ("^tabl", False),
         ("^not-here", False),
-        ("^no", False),  # of a heading, which is the section's own
+        ("^no", True),  # of a heading: the section
     ],
 )
 def test_whether_a_link_s_fragment_is_there_is_told_as_it_is_found(fragment: str, is_there: bool) -> None:

@@ -19,7 +19,7 @@ from lsprotocol.types import (
 )
 
 from commonplace.domain.addresses import Address, parse_document_address
-from commonplace.domain.document_reader import find_fragment
+from commonplace.domain.document_reader import Fragments, find_fragment
 from commonplace.domain.documents import Link, LinkKind, Span
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.markdown.link_rewrites import markdown_path
@@ -63,6 +63,7 @@ def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
     if target is None or not link.span.end:
         return
     nearest: Sequence[object] = ()
+    fragments = Fragments(target.page.document)
     try:
         find_fragment(target.page.document, link.fragment)
     except NotFoundError as error:
@@ -75,12 +76,10 @@ def _for_fragment(pages: EditorPages, page: EditorPage, resolved: ResolvedLink) 
         return
     for name in nearest[:MAX_NEAREST]:
         heading = str(name)
-        section = next(
-            (one for one in target.page.document.sections if heading in {one.heading, f"#{one.anchor}"}), None
-        )
-        if section is not None and link.kind in _MARKDOWN_KINDS:
-            heading = section.anchor
-        yield f"Change the heading to {heading}", _replace(page, Span(start + 1, end), heading.removeprefix("#"))
+        section = next((one for one in target.page.document.sections if one.heading == heading), None)
+        if section is not None:
+            heading = fragments.naming(section, by_anchor=link.kind in _MARKDOWN_KINDS)
+        yield f"Change the heading to {heading}", _replace(page, Span(start + 1, end), heading)
 
 
 def _written(page: EditorPage, link: Link, address: Address, name: str) -> str:

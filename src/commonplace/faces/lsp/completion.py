@@ -16,6 +16,8 @@ from lsprotocol.types import (
     TextEdit,
 )
 
+from commonplace.domain.addresses import fold
+from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
@@ -45,7 +47,6 @@ _TAG = re.compile(r"(?:^|(?<=[\s(]))#([^\s#\[\](){}.,;:!?'\"]*)$")
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(?:\[(?:[^\]]*,)?[ \t]*)?([^,\]]*)$")
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)?$")
-_BLOCK = re.compile(rb"(?m)(?:(?<=[ \t])|^)\^([A-Za-z0-9-]+)[ \t]*\r?$")
 _TAG_FIELDS = frozenset({"tags", "tag", "keywords"})
 _COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
 
@@ -130,12 +131,15 @@ def _fragments(
     if target is None:
         return
     if typed.startswith("^"):
-        for found in _BLOCK.finditer(target.document.source, target.document.body_start):
-            yield f"^{found[1].decode()}", CompletionItemKind.Constant
+        for block_id in Fragments(target.document).block_ids:
+            yield block_id, CompletionItemKind.Constant
         return
+    fragments = Fragments(target.document)
     for section in target.document.sections[1:]:
-        if typed.casefold() in section.heading.casefold():
-            yield " ".join(re.sub(r"[\[\]|#^]", " ", section.heading).split()), CompletionItemKind.Reference
+        name = fragments.naming(section)
+        by_text = name != section.anchor or fold(name) == fold(section.heading)  # not by anchor, as equal headings are
+        if by_text and typed.casefold() in section.heading.casefold():
+            yield name, CompletionItemKind.Reference
 
 
 def _page_of(pages: EditorPages, page: EditorPage, link: Link) -> EditorPage | None:

@@ -21,10 +21,11 @@ from lsprotocol.types import (
 )
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Link, LinkKind, Section, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.query import ResolvedLink, SearchQuery
-from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, SourceText, fragment_of, heading_span
+from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, SourceText, heading_span
 from commonplace.services.collections import Collection
 
 MAX_HOVER_CHARS = 2_000
@@ -97,26 +98,29 @@ def target_at(pages: EditorPages, page: EditorPage, position: Position) -> LinkL
 
 
 def links_to(pages: EditorPages, target: LinkLocation) -> Iterator[tuple[SourceText, ResolvedLink]]:
-    """The links to a page or one of its sections, with the texts that contain the links.
+    """The links to a page or one of its sections, with the texts that contain the links."""
+    section_of = section_finder(target.page)
+    for source, resolved in links_to_page(pages, target.page):
+        own = source.uri == target.page.uri and not resolved.link.target  # a fragment alone names no page
+        if not own if target.section is None else section_of(resolved.link) == target.section:
+            yield source, resolved
+
+
+def links_to_page(pages: EditorPages, home: EditorPage) -> Iterator[tuple[SourceText, ResolvedLink]]:
+    """The links to a page and those to its own parts, with the texts that contain the links.
 
     Links in open pages are read from the editor's text, all others from the index.
     """
-    home = target.page
     unsaved = pages.unsaved(home.collection)
-    is_named = _test_of_section(target)
     for address in sorted({home.address, *unsaved}):
         source = home if address == home.address else pages.at(home.collection, address)
         for resolved in source.collection.index.resolve(source.document):
-            own = source.uri == home.uri and not resolved.link.target  # a fragment alone names no page
-            leads = resolved.target == home.address and not (own and target.section is None)
-            if leads and is_named(resolved.link):
+            if resolved.target == home.address:
                 yield SourceText(source.uri, source.lines, source.version), resolved
     texts: dict[tuple[str, Address], SourceText | None] = {}
     for collection, resolved in _indexed_links(pages, home):
         key = (collection.name, resolved.source)
         if (collection.name == home.collection.name and resolved.source in unsaved) or resolved.source == home.address:
-            continue
-        if not is_named(resolved.link):
             continue
         if key not in texts:
             texts[key] = _text(pages, collection, resolved.source)
@@ -135,19 +139,18 @@ def _indexed_links(pages: EditorPages, home: EditorPage) -> Iterator[tuple[Colle
                     yield other, resolved
 
 
-def _test_of_section(target: LinkLocation) -> Callable[[Link], bool]:
-    """A function that returns whether a link to the target's page also names the target's section.
+def section_finder(page: EditorPage) -> Callable[[Link], Section | None]:
+    """A function that returns the section of the page that a link to the page names; None for the page or a block."""
+    fragments = Fragments(page.document)
+    sections: dict[str, Section | None] = {"": None}
 
-    Results are cached.
-    """
-    sections: dict[str, Section | None] = {}
+    def section_of(link: Link) -> Section | None:
+        if link.fragment not in sections:
+            part = fragments.find(link.fragment)
+            sections[link.fragment] = part[2] if part else None
+        return sections[link.fragment]
 
-    def is_named(link: Link) -> bool:
-        if target.section is not None and link.fragment not in sections:
-            sections[link.fragment] = fragment_of(target.page, link).section
-        return target.section is None or sections[link.fragment] == target.section
-
-    return is_named
+    return section_of
 
 
 def _text(pages: EditorPages, collection: Collection, address: Address) -> SourceText | None:
@@ -173,15 +176,13 @@ def highlights(pages: EditorPages, page: EditorPage, position: Position) -> list
     target = pages.target(page, resolved) if resolved else None
     if resolved is None or target is None:
         return []
-    sections: dict[str, Section | None] = {resolved.link.fragment: target.section}
+    section_of = section_finder(target.page)
     found: list[DocumentHighlight] = []
     for one in page.collection.index.resolve(page.document):
         link = one.link
         if _page_named(one) != _page_named(resolved):
             continue
-        if link.fragment not in sections:
-            sections[link.fragment] = fragment_of(target.page, link).section
-        if sections[link.fragment] == target.section:
+        if section_of(link) == target.section:
             found.append(DocumentHighlight(page.lines.range(_span_of(link))))
     return found
 

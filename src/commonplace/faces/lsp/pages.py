@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,13 +12,15 @@ from urllib.parse import unquote, urlsplit
 from lsprotocol.types import Location, Position, PositionEncodingKind, Range
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.document_reader import find_fragment, named_sections, read_document
+from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Link, Section, Span
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.faces.lsp.positions import LineTable
 from commonplace.services.collections import Collection, Collections
+
+_BLOCK_ID = re.compile(rb"[ \t]+\^[A-Za-z0-9-]+[ \t]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,20 +227,15 @@ def fragment_of(target: EditorPage, link: Link) -> LinkLocation:
 
     If several headings match, the first is used, as in other note-taking programs.
     """
-    if not link.fragment:
+    found = Fragments(target.document).find(link.fragment) if link.fragment else None
+    if found is None:
         return LinkLocation(target, None, Span(0, 0))
-    if not link.fragment.startswith("^"):
-        section = next(iter(named_sections(target.document, link.fragment)), None)
-        return LinkLocation(target, section, Span(section.start, section.content) if section else Span(0, 0))
-    try:
-        start, end, _ = find_fragment(target.document, link.fragment)
-    except NotFoundError:
-        return LinkLocation(target, None, Span(0, 0))
-    return LinkLocation(target, None, Span(start, end))
+    start, end, section = found
+    return LinkLocation(target, section, Span(section.start, section.content) if section else Span(start, end))
 
 
 def heading_span(page: EditorPage, section: Section) -> Span:
-    """The range of a heading's text in the source, without markers and attributes."""
+    """The range of a heading's text in the source, without markers, attributes and block id."""
     line = page.document.source[section.start : section.content]
     first = line.splitlines()[0] if line else b""
     start = len(first) - len(first.lstrip(b"# \t")) if section.atx else len(first) - len(first.lstrip())
@@ -247,6 +245,8 @@ def heading_span(page: EditorPage, section: Section) -> Span:
     if section.atx:
         closed = first[start:end].rstrip(b"#")
         end = start + len(closed.rstrip()) if closed != first[start:end] and closed.endswith((b" ", b"\t")) else end
+    if block_id := _BLOCK_ID.search(first, start, end):
+        end = block_id.start()
     return Span(section.start + start, section.start + max(start, end))
 
 

@@ -21,17 +21,16 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
-from commonplace.domain import slugs
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
-from commonplace.domain.documents import Link, LinkKind, Section, Span
+from commonplace.domain.document_reader import Fragments, read_document
+from commonplace.domain.documents import Document, Link, LinkKind, Section, Span
 from commonplace.domain.errors import InvalidInputError
-from commonplace.faces.lsp.navigation import links_to, target_at
+from commonplace.domain.markdown.link_rewrites import markdown_path
+from commonplace.faces.lsp.navigation import links_to_page, target_at
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, heading_span
 from commonplace.faces.lsp.positions import LineTable, text_edits
 from commonplace.services.collections import Collection
 from commonplace.services.writes.moves import folder_moves, preview_moves
-
-_NOT_IN_WIKILINKS = re.compile(r"[\[\]|#^\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,25 +159,38 @@ def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name
     if not name:
         raise InvalidInputError("A heading needs a text.", kind="name", hint="Give one.")
     versions = {page.uri: page.version}
-    target = LinkLocation(page, section, Span(section.start, section.content))
-    edits = {page.uri: [TextEdit(page.lines.range(heading_span(page, section)), name)]}
-    for source, resolved in links_to(pages, target):
+    heading = heading_span(page, section)
+    edits = {page.uri: [TextEdit(page.lines.range(heading), name)]}
+    source = page.document.encoded
+    renamed = read_document(page.address, source[: heading.start] + name.encode() + source[heading.end :])
+    before, after = Fragments(page.document), Fragments(renamed)
+    for source, resolved in links_to_page(pages, page):
         span = _fragment_span(source.lines.text, resolved.link)
-        if span is None:
+        written = _fragment(resolved.link, section, before, after, renamed) if span else None
+        if span is None or written is None:
             continue
-        written = _fragment(resolved.link, section, name)
         versions.setdefault(source.uri, source.version)
         edits.setdefault(source.uri, []).append(TextEdit(source.lines.range(span), written))
     return WorkspaceEdit(document_changes=[_edit(uri, made, versions[uri]) for uri, made in edits.items()])
 
 
-def _fragment(link: Link, section: Section, name: str) -> str:
-    """A link's fragment after a rename, in the same style as before: an anchor or a heading path."""
-    if link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE} or link.fragment == section.anchor != section.heading:
-        return slugs.anchor(name)
+def _fragment(link: Link, section: Section, before: Fragments, after: Fragments, renamed: Document) -> str | None:
+    """A link's fragment after the rename of a section, in the same style: an anchor or a heading path.
+
+    None if it stays: it names another part and still leads to it, or it names the section by an id that stays.
+    """
+    named = next(iter(before.linked_sections(link.fragment)), None) if link.fragment else None
+    if named is None or named.ordinal >= len(renamed.sections):
+        return None
+    now = renamed.sections[named.ordinal]
+    leads_still = next(iter(after.linked_sections(link.fragment)), None) == now
+    if leads_still and (named.ordinal != section.ordinal or link.fragment == now.anchor):
+        return None
+    markdown = link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE}
+    by_anchor = link.fragment == named.anchor and (markdown or named.anchor != named.heading)
     above, _, _ = link.fragment.rpartition("#")
-    plain = " ".join(_NOT_IN_WIKILINKS.sub(" ", name).split())
-    return f"{above}#{plain}" if above else plain
+    written = after.naming(now, by_anchor=by_anchor, above=above)
+    return markdown_path(written) if markdown else written
 
 
 def _fragment_span(source: bytes, link: Link) -> Span | None:

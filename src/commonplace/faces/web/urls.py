@@ -8,7 +8,6 @@ from urllib.parse import quote, urlencode
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import Filter, ListQuery
-from commonplace.domain.slugs import anchor
 from commonplace.services.collections import Collection, Collections
 
 COLLECTION_MARK = "@"
@@ -28,10 +27,10 @@ class Urls:
     at: str = ""
     """The moment at which documents and files are shown, as typed; "" for the present."""
 
-    def page(self, collection: str, path: str, fragment: str = "") -> str:
-        """The URL of a document by its path in a collection."""
+    def page(self, collection: str, path: str, element: str = "") -> str:
+        """The URL of a document by its path in a collection, or of the element with this `id` in it."""
         bare = path.removesuffix(_SUFFIX) or path
-        return f"/p/{self.path(collection, bare)}{_query({'at': self.at})}{_fragment(fragment)}"
+        return f"/p/{self.path(collection, bare)}{_query({'at': self.at})}{element_fragment(element)}"
 
     def view(self, name: str, collection: str, path: str, **query: str) -> str:
         """The URL of another view of a document or folder, such as `history`. URLs of folders include the moment."""
@@ -88,13 +87,9 @@ def first_name(collections: Collections) -> str:
         return ""
 
 
-def heading_anchor(fragment: str) -> str:
-    """The `id` of the element that a link's fragment names."""
-    return fragment if fragment.startswith("^") else anchor(fragment.rpartition("#")[2]) or fragment
-
-
-def _fragment(fragment: str) -> str:
-    return f"#{quote(heading_anchor(fragment), safe='^')}" if fragment else ""
+def element_fragment(element: str) -> str:
+    """The fragment of a URL for the element with this `id`; "" for none."""
+    return f"#{quote(element, safe='^')}" if element else ""
 
 
 def _query(query: dict[str, str]) -> str:

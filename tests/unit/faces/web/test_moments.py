@@ -22,7 +22,7 @@ def test_a_request_at_a_moment_has_the_collections_and_the_urls_of_then(tmp_path
             (collection,) = then.collections
             assert collection.is_past
             assert collection.index.counts().documents == 2
-            assert then.urls.page("base", "a.md", "Part") == f"/p/a?at={first}#part"
+            assert then.urls.page("base", "a.md", "part") == f"/p/a?at={first}#part"
             assert [one.commit.id for one in moments] == [first]
         with at_moment(pages.request()) as (now, moments):
             (collection,) = now.collections

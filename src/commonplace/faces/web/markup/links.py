@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Protocol
-from urllib.parse import quote
 
+from commonplace.domain.document_reader import Fragments, slug_of_fragment
 from commonplace.domain.documents import Document, Link
+from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.media import media_html
 from commonplace.faces.web.markup.parser import LinkKey
-from commonplace.faces.web.urls import Urls, heading_anchor
+from commonplace.faces.web.urls import Urls, element_fragment
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.site.documents import LinkTarget, link_targets
+from commonplace.services.site.documents import LinkTarget, link_targets, parsed_document
+
+MAX_TARGETS = 200
+"""Maximum number of pages that are parsed for the headings to which the links of one page lead; others by slug."""
 
 
 class LinkSource(Protocol):
@@ -34,18 +39,21 @@ class DocumentLinks:
     collection: Collection
     urls: Urls
     document: Document
-    embedded: Callable[[LinkTarget, str], str]
-    """Returns the HTML of an embedded document, or of the part that a fragment names."""
+    embedded: Callable[[LinkTarget, str, str], str]
+    """Returns the HTML of an embedded document, or of the part that a fragment names, given this part's element."""
 
     def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
         """The HTML of every link. A broken link is rendered as a link to a wanted page."""
         targets = link_targets(self.collections, self.collection, self.document, list(links.values()))
+        elements = _Elements(self.collection, self.document)
         return {
-            key: labelled(self._html(key, link, target), link, key)
+            key: labelled(self._html(key, link, target, elements), link, key)
             for key, (link, target) in zip(links, targets, strict=True)
         }
 
-    def _html(self, key: LinkKey, link: Link, target: LinkTarget | None) -> LinkHtml:
+    def _html(
+        self, key: LinkKey, link: Link, target: LinkTarget | None, elements: Callable[[LinkTarget, str], str]
+    ) -> LinkHtml:
         urls, name = self.urls, self.collection.name
         if target is None:
             return _missing(link, urls, name)
@@ -55,11 +63,33 @@ class DocumentLinks:
             if key.image:
                 return LinkHtml("", lambda label, title: media_html(url, path, label or link.label, title))
             return LinkHtml(f'<a class="file" href="{escape(url)}">')
+        element = elements(target, link.fragment) if link.fragment else ""
         if key.image:
-            return LinkHtml("", lambda _label, _title: self.embedded(target, link.fragment))
-        same = target.address == self.document.address and target.collection.name == name and link.fragment
-        url = f"#{quote(heading_anchor(link.fragment), safe='^')}" if same else ""
-        return page_link(url or urls.page(target.collection.name, target.address.path, link.fragment))
+            return LinkHtml("", lambda _label, _title: self.embedded(target, link.fragment, element))
+        same = target.address == self.document.address and target.collection.name == name and element
+        return page_link(
+            element_fragment(element) if same else urls.page(target.collection.name, target.address.path, element)
+        )
+
+
+class _Elements:
+    """The `id` of the element that a fragment of a link names. Each target is parsed once.
+
+    Args:
+        collection: The collection of the page with the links.
+        document: This page.
+    """
+
+    def __init__(self, collection: Collection, document: Document) -> None:
+        self._fragments = {(collection.name, document.address): Fragments(document)}
+
+    def __call__(self, target: LinkTarget, fragment: str) -> str:
+        key = target.collection.name, target.address
+        if key not in self._fragments and len(self._fragments) <= MAX_TARGETS:
+            with suppress(KnowledgeError):  # deleted meanwhile, or unreadable
+                self._fragments[key] = Fragments(parsed_document(target.collection, target.address))
+        fragments = self._fragments.get(key)
+        return fragments.element_id(fragment) if fragments else slug_of_fragment(fragment)
 
 
 def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:

@@ -90,9 +90,15 @@ class Renderer:
         inner = replace(self, within=(*self.within, document.address))
         return DocumentLinks(self.collections, self.collection, self.urls, document, inner.embedded)
 
-    def embedded(self, target: LinkTarget, fragment: str) -> str:
-        """An embedded document, or the part that a fragment names, as HTML that is not yet sanitized."""
-        url = escape(self.urls.page(target.collection.name, target.address.path, fragment))
+    def embedded(self, target: LinkTarget, fragment: str, element: str) -> str:
+        """An embedded document, or the part that a fragment names, as HTML that is not yet sanitized.
+
+        Args:
+            target: The document.
+            fragment: The fragment of the link; "" for the whole document.
+            element: The `id` of the element that the fragment names.
+        """
+        url = escape(self.urls.page(target.collection.name, target.address.path, element))
         name = escape(f"{target.title} › {fragment}" if fragment else target.title)  # noqa: RUF001 - as in Obsidian
         title = f'<p class="embed-title"><a class="page-link" href="{url}">{name}</a></p>'
         if len(self.within) > MAX_DEPTH or target.address in self.within or self.budget.embeds <= 0:

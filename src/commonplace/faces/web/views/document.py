@@ -252,16 +252,16 @@ def source(request: PageRequest) -> PageResponse:
 
 
 def preview(request: PageRequest) -> PageResponse:
-    """The start of a document, or of the section that `fragment` names, for a small window."""
+    """The start of a document, or of the section of the element that `fragment` names, for a small window."""
     found = _found(request)
     text = visible(request, found.collection, parsed_document(found.collection, found.record.address))
-    fragment = request.query.get("fragment", "")
+    element = request.query.get("fragment", "")
     start, end = text.body_start, len(text.source)
-    if fragment:
+    if element:
         try:
-            start, end, _ = find_fragment(text, fragment if fragment.startswith("^") else f"#{fragment}")
+            start, end, _ = find_fragment(text, element if element.startswith("^") else f"#{element}")
         except KnowledgeError:
-            fragment = ""
+            element = ""
     if end - start > PREVIEW_CHARS:
         cut = text.source.rfind(b"\n", start + 1, start + PREVIEW_CHARS)
         end = cut if cut > start else shown.character_start(text.source, start + PREVIEW_CHARS)
@@ -272,7 +272,7 @@ def preview(request: PageRequest) -> PageResponse:
         record=found.record,
         html=html,
         notes=notes_of(request, found) if spans_of(request, found) else [],
-        url=request.urls.page(found.collection.name, found.record.address.path, fragment),
+        url=request.urls.page(found.collection.name, found.record.address.path, element),
     )
 
 

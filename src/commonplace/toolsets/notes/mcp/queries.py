@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from commonplace.domain.document_reader import find_fragment, read_document
@@ -223,7 +224,7 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
         return False
     raw, which = version
     document = read_document(address, raw)
-    part = _part(document, arguments.section or fragment) if arguments.section or fragment else None
+    part = _part(document, arguments.section, fragment)
     source = document.encoded
     text = source[part.start : part.end] if part else source
     first = source.count(b"\n", 0, part.start) + 1 if part else 1
@@ -253,28 +254,30 @@ def _add_range(head: str, text: str, path: str, lines: LineRange, answer: Bounde
 
 def _read_one(call: Call, page: FoundPage, arguments: NotesRead, answer: BoundedAnswer) -> None:
     document = page.collection.index.document(page.record.address)
-    name = arguments.section or page.fragment
     if arguments.query:
-        _show_answering(call, page, document, (arguments.query, name), answer)
+        part = _part(document, arguments.section, page.fragment)
+        _show_answering(call, page, document, (arguments.query, part), answer)
     elif arguments.lines:
         _show_lines(call, page, document, arguments.lines, answer)
-    elif name:
-        _show_part(call, page, document, _part(document, name), answer)
     else:
-        _show_part(call, page, document, _Part(0, len(document.encoded), ""), answer)
+        part = _part(document, arguments.section, page.fragment)
+        _show_part(call, page, document, part or _Part(0, len(document.encoded), ""), answer)
     _remember_revision(call, page, document)
 
 
-def _part(document: Document, name: str) -> _Part:
-    if name.startswith("^"):
-        start, end, _ = find_fragment(document, name)
-        return _Part(start, end, name)
-    try:
-        section = section_of(document, name)
-    except NotFoundError:
-        start, end, found = find_fragment(document, name)
-        return _Part(start, end, " > ".join(found.path) if found else name)
-    return _Part(section.start, section.tree_end if section.level else section.end, " > ".join(section.path) or name)
+def _part(document: Document, section: str, fragment: str) -> _Part | None:
+    """The part that an argument `section`, else a link's fragment, names; None if both are "".
+
+    A fragment leads to the first of several sections that match equally well, as a link does.
+    """
+    if section and not section.startswith("^"):
+        with suppress(NotFoundError):
+            found = section_of(document, section)
+            return _Part(found.start, found.tree_end if found.level else found.end, " > ".join(found.path) or section)
+    if name := section or fragment:
+        start, end, found = find_fragment(document, name.replace(" > ", "#"))
+        return _Part(start, end, " > ".join(found.path) if found and found.level else name)
+    return None
 
 
 def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, answer: BoundedAnswer) -> None:
@@ -321,11 +324,10 @@ def _show_lines(call: Call, page: FoundPage, document: Document, lines: str, ans
 
 
 def _show_answering(
-    call: Call, page: FoundPage, document: Document, asked: tuple[str, str], answer: BoundedAnswer
+    call: Call, page: FoundPage, document: Document, asked: tuple[str, _Part | None], answer: BoundedAnswer
 ) -> None:
     """Add the page's sections that match a question, best first; only those within a part, if one is named."""
-    address, (question, name) = page.record.address, asked
-    part = _part(document, name) if name else None
+    address, (question, part) = page.record.address, asked
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
     best = [one for one in gather([page.collection], query, "hybrid") if one.record.address == address]
     if part is not None:

@@ -13,12 +13,15 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
+from commonplace.domain.markdown.line_ends import with_unix_line_ends
 from commonplace.domain.markdown.structure import scan
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
 MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
 _TASK = re.compile(rb"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(.*?)[ \t]*\r?$")
+_ENDS_OWN_LINE = re.compile(r"[ \t>]*(?:\||`{3}|~{3}|\$\$)")
+"""The last line of a table, a fenced block or a formula, whose block id stands below a blank line."""
 _NO_FIELDS: Mapping[str, Json] = {}
 
 
@@ -129,13 +132,24 @@ def _block(document: Document, change: PageChange) -> bytes:
     mark = f"^{change.block.lstrip('#').lstrip('^')}"
     if mark == "^":
         raise InvalidInputError("There is no block id.", kind="block", hint='Give block, such as "^summary".')
-    start, end, _ = find_fragment(document, mark)
-    old = document.raw[start:end].decode("utf-8", "replace").rstrip()
+    start, end, section = find_fragment(document, mark)
+    if section is not None:
+        raise InvalidInputError(
+            f"The block id {mark} marks a heading.",
+            kind="block",
+            hint=f'Change its section: do "section", section "#{section.anchor}".',
+        )
     text = change.text.rstrip()
-    if mark not in text.split():
-        separator = "\n" if old.splitlines()[-1].strip() == mark else " "
-        text = f"{text}{separator}{mark}"
+    if mark.lower() not in text.lower().split():
+        text += _before_mark(document.raw[start:end], mark, text) + mark
     return edits.replace_range(document, start, end, text)
+
+
+def _before_mark(old: bytes, mark: str, text: str) -> str:
+    """The blanks or line ends between a block and its id: as they were, but a table or fence has its id below it."""
+    before = with_unix_line_ends(old.decode("utf-8", "replace")).rstrip()[: -len(mark)]
+    blanks = before[len(before.rstrip()) :]
+    return "\n\n" if "\n\n" not in blanks and _ENDS_OWN_LINE.match(text.rpartition("\n")[2]) else blanks
 
 
 def _task(document: Document, change: PageChange) -> bytes:

@@ -24,7 +24,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocumentLinks]:
         document = base.index.document(Address("notes/here.md"))
         collections = Collections(lambda: [collection])
         yield DocumentLinks(
-            collections, collection, Urls("base"), document, lambda target, part: f"[{target.title}:{part}]"
+            collections, collection, Urls("base"), document, lambda target, *part: f"[{target.title}:{':'.join(part)}]"
         )
 
 
@@ -69,7 +69,7 @@ def test_a_link_to_a_heading_shows_the_way_to_it(source: DocumentLinks, markdown
 
 
 def test_embeds_show_the_document_the_file_or_what_is_wanted(source: DocumentLinks) -> None:
-    assert shown(source, "![[a b#Part]]") == "[A b:Part]"
+    assert shown(source, "![[a b#Part]]") == "[A b:Part:part]"
     assert shown(source, "![[pic.png]]", "20") == '<img src="/files/pic.png" alt="pic" width="20" loading="lazy">'
     assert shown(source, "![[gone.png]]", "<b>").endswith(">&lt;b&gt;</a>")
     assert 'class="wanted"' in shown(source, "![[gone.png]]")
