@@ -95,7 +95,11 @@ class History(Protocol):
         ...
 
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
-        """Commits that touched the document (None: anything in the folder), newest first. Renames are not followed."""
+        """Commits that touched the document (None: anything in the folder), newest first.
+
+        The commits of a document are followed through its renames as by `git log --follow`, except that a copy begins
+        a history of its own. Each has the document's address in it as `addresses`.
+        """
         ...
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
@@ -104,6 +108,8 @@ class History(Protocol):
 
     def read(self, address: Address, revision: str) -> bytes:
         """The document at a commit (any unique prefix of 7 or more hex digits, or a blob id).
+
+        If the commit has no file of this address, the file that was renamed to it is read.
 
         Raises:
             NotFoundError: no such commit, or the commit does not contain the document.
@@ -121,6 +127,14 @@ class History(Protocol):
 
     def touched_since(self, commit: str) -> set[Address] | None:
         """Documents that later commits touched; None if the commit is not an ancestor of HEAD or too far behind."""
+        ...
+
+    def renames(self, commit: str) -> Mapping[Address, Address]:
+        """The old address of each file that a commit renamed, by its new address.
+
+        Raises:
+            InvalidInputError: not a revision.
+        """
         ...
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:

@@ -9,6 +9,7 @@ from typing import Literal
 from commonplace.domain.errors import ConfigError, GitError
 from commonplace.domain.ports import Store
 from commonplace.store.disk.folder import Folder
+from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.journal import Journal
 from commonplace.store.disk.trash import FolderTrash
 from commonplace.store.folder.folder_store import FolderStore, WriteMode, key_of
@@ -20,6 +21,7 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.layout.discovery import find_repository
 from commonplace.store.git.past.history import GitHistory, NoHistory
+from commonplace.store.git.past.renames import RenameFinder
 from commonplace.store.git.repository import GitRepository
 
 
@@ -84,7 +86,8 @@ def _in_repository(folder: Folder, repository: GitRepository, state_dir: Path, *
     lock, journal = WriterLock(gitdir / "commonplace.lock"), Journal(gitdir / "commonplace.journal")
     writer = TransactionWriter(repository.root, lock, journal, git)
     terms = WriteMode(retention_of(Folder(repository.root), repository, state_dir), prefix, git, commits)
-    return FolderStore(folder, writer, GitHistory(repository, prefix, folder), terms)
+    renames = RenameFinder(repository, prefix.rstrip("/"), IgnoreRules(folder.path).excludes)
+    return FolderStore(folder, writer, GitHistory(repository, prefix, folder, renames), terms)
 
 
 def retention_of(root: Folder, repository: GitRepository | None, state_dir: Path) -> Retention:

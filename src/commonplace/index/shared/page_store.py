@@ -112,6 +112,11 @@ class _RecordDates:
         """None (unknown), so that all pages are dated again."""
         del commit
 
+    def renames(self, commit: str) -> dict[Address, Address]:
+        """Nothing."""
+        del commit
+        return {}
+
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """An empty set."""
         del known

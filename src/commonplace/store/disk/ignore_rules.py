@@ -149,6 +149,15 @@ class IgnoreRules:
             for count in range(1, len(parts) + 1)
         )
 
+    def excludes(self, address: Address) -> bool:
+        """Whether a `.commonplaceignore` excludes a file, or a folder above it, whatever Git ignores or tracks."""
+        parts = address.path.split("/")
+        counts = range(1, len(parts) + 1)
+        return any(
+            verdict(self.own_rules(parts[: count - 1]), parts[:count], is_folder=count < len(parts)) is True
+            for count in counts
+        )
+
     def own_rules(self, folder: Sequence[str]) -> OwnRules:
         """The `.commonplaceignore` files for the entries of a folder, given by its parts from the root.
 

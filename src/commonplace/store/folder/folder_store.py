@@ -25,6 +25,7 @@ from commonplace.store.folder.transaction_writer import INDEX_WAITS, Transaction
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.past.past_commits import CommitLookup
+from commonplace.store.git.past.renames import RenameFinder
 from commonplace.store.git.tracked_documents import TrackedDocuments
 
 
@@ -54,9 +55,11 @@ class FolderStore:
         tracked = TrackedDocuments(git.repository, terms.prefix) if git else frozenset[str]
         self._rules = IgnoreRules(folder.path, tracked)
         self._skipped: list[tuple[str, str]] = []
-        self._past = (
-            CommitLookup(git.repository, folder.path.name, key_of(folder), terms.prefix, self._rules) if git else None
-        )
+        self._past: CommitLookup | None = None
+        if git is not None:
+            renames = RenameFinder(git.repository, terms.prefix.rstrip("/"), self._rules.excludes)
+            name, identity = folder.path.name, key_of(folder)
+            self._past = CommitLookup(git.repository, name, identity, renames, terms.prefix, self._rules)
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from commonplace.domain.past import PastCommits
 from commonplace.store.disk.ignore_rules import OwnRules, verdict
 from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import CommitLookup, PastRules
+from commonplace.store.git.past.renames import RenameFinder
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.tree_store import TreeSource, TreeStore
 
@@ -29,8 +30,9 @@ class BareStore(TreeStore):
         name = repository.gitdir.name.removesuffix(".git")
         hides = _CurrentRules(repository).hides
         source = TreeSource(repository=repository, commit=lambda: repository.head, hides=hides)
-        super().__init__(name, identity, source, GitHistory(repository, "", None), refusal)
-        self._past = CommitLookup(repository, name, identity)
+        renames = RenameFinder(repository, "", self._hidden)
+        super().__init__(name, identity, source, GitHistory(repository, "", None, renames), refusal)
+        self._past = CommitLookup(repository, name, identity, renames)
 
     @property
     def past(self) -> PastCommits | None:

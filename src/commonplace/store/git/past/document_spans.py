@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
+from commonplace.store.git.past.renames import RenameFinder
 from commonplace.store.git.past.revision_walk import (
     DocumentChanges,
     Spans,
@@ -94,14 +95,18 @@ class _Known:
 class DocumentSpans:
     """First and last commit of every document below a folder, and all of its changes; updated from head to head.
 
+    The first commit is that of the page from which the document was renamed.
+
     Args:
         repository: The repository.
         folder: "" or a path without trailing slash.
+        renames: The renames below the folder.
     """
 
-    def __init__(self, repository: GitRepository, folder: str) -> None:
+    def __init__(self, repository: GitRepository, folder: str, renames: RenameFinder) -> None:
         self._repository = repository
         self._folder = folder
+        self._renames = renames
         self._known: dict[str, _Known] = {}
         """Cache entries by head commit, least recently used first."""
         self._lock = threading.Lock()
@@ -173,12 +178,15 @@ class DocumentSpans:
         for commit in oldest_first(self._repository, head, ancestor):
             value: Commit | None = None
             news.changes.is_linear &= len(commit.parent_ids) <= 1
-            for path, blob in changed_blobs(trees, commit, os.fsencode(self._folder)).items():
+            changed = changed_blobs(trees, commit, os.fsencode(self._folder))
+            sources = self._renames.renames_since_parent(trees, commit, changed)
+            for path, blob in changed.items():
                 if path not in addresses:
                     addresses[path] = document_address(path)
                 if address := addresses[path]:
                     value = value or commit_value(commit)
-                    first = news.spans.get(address) or before.spans.get(address) or (value,)
+                    origin = sources.get(address, address)
+                    first = news.spans.get(origin) or before.spans.get(origin) or (value,)
                     news.spans[address] = first[0], value
                     news.changes.add(address, commit.id.raw, blob)
         # The cache is changed only after all commits are read, so that an error leaves it intact.

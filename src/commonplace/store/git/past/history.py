@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
+from functools import cache
+from itertools import islice, takewhile
+from typing import NamedTuple
 
 import pygit2
 
@@ -16,8 +18,11 @@ from commonplace.store.disk.folder import Folder
 from commonplace.store.git.objects import MODE_GITLINK
 from commonplace.store.git.past.ancestors import AncestorCache
 from commonplace.store.git.past.document_spans import DocumentSpans
+from commonplace.store.git.past.renames import RenameFinder, Renames
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
+    DocumentChanges,
+    Following,
     changed_paths,
     commit_value,
     commits_touching,
@@ -67,6 +72,11 @@ class NoHistory:
         del commit
         return None
 
+    def renames(self, commit: str) -> Renames:
+        """An empty dict."""
+        del commit
+        return {}
+
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """All documents, because there are no commits."""
         return set(known)
@@ -76,21 +86,33 @@ class NoHistory:
         return ""
 
 
+class _Version(NamedTuple):
+    """A commit that changed a document."""
+
+    commit: pygit2.Commit
+    address: Address
+    """The document's address in the commit."""
+    blob: str
+    """Id of the document's bytes in the commit; "" if the commit lacks it."""
+
+
 class GitHistory:
     """`domain.ports.History` of one collection in its repository."""
 
-    def __init__(self, repository: GitRepository, prefix: str, folder: Folder | None) -> None:
+    def __init__(self, repository: GitRepository, prefix: str, folder: Folder | None, renames: RenameFinder) -> None:
         """Create the history.
 
         Args:
             repository: The repository.
             prefix: Path from the repository's root to the collection: "" or a path with a trailing slash.
             folder: The current files; None for a bare repository.
+            renames: The renames below the collection.
         """
         self._repository = repository
         self._prefix = prefix
         self._folder = folder
-        self._spans = DocumentSpans(repository, prefix.rstrip("/"))
+        self._renames = renames
+        self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames)
         self._ancestors = AncestorCache(repository)
 
     @property
@@ -105,33 +127,38 @@ class GitHistory:
     def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
         """Commits that touched the document, or (None) anything in the folder, newest first.
 
-        Commits of the folder include their touched documents; for a merge, only those that the merge itself changed.
+        The commits of a document are followed through its renames, and each has the document's address in it. Commits
+        of the folder include their touched documents; for a merge, only those that the merge itself changed.
         """
+        if address is not None:
+            versions = islice(self._versions(address), offset, offset + limit)
+            return [commit_value(version.commit, (version.address,)) for version in versions]
         head = self.head()
         if not head:
             return []
-        path = self._prefix.rstrip("/") if address is None else self._prefix + address.path
-        first = self._spans.first_of(address) if address else ""
-        changes = self._spans.changes_of(head, address) if address else None
-        found = commits_touching(self._repository, head, path, first, changes=changes)
-        chosen = islice(found, offset, offset + limit)
-        if address is not None:
-            return [commit_value(commit) for commit in chosen]
+        commits = commits_touching(self._repository, head, self._prefix.rstrip("/"))
         trees = TreeDiff(self._repository)
-        return [commit_value(commit, self._documents(trees, commit)) for commit in chosen]
+        chosen = islice(commits, offset, offset + limit)
+        return [commit_value(commit, self._documents(trees, commit)) for commit, _ in chosen]
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
-        head = self.head()
-        if not head:
-            return
-        for commit, blob in self._blobs(head, address):
-            yield commit_value(commit), self._repository.content(blob) if blob else b""
+        for version in self._versions(address):
+            content = self._repository.content(version.blob) if version.blob else b""
+            yield commit_value(version.commit, (version.address,)), content
+
+    def renames(self, commit: str) -> Renames:
+        """The old address of each file that a commit of the current branch renamed, by its new address."""
+        found = named_object(self._repository, self._ancestors, self.head(), checked(commit))
+        parents = parents_of(found) if isinstance(found, pygit2.Commit) else []
+        if not isinstance(found, pygit2.Commit) or not parents:
+            return {}
+        return self._renames.renames(TreeDiff(self._repository), found, parents[0])
 
     def read(self, address: Address, revision: str) -> bytes:
         """The document as of a commit or tag, or its version with this blob id.
 
-        A `^` after a commit or tag means its first parent.
+        If a commit has no file of this path, the file that was renamed to it is read. A `^` after a commit or tag means its first parent.
 
         Only commits of the current branch count, and only blobs that were versions of this document.
         """
@@ -238,19 +265,76 @@ class GitHistory:
 
     def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
         blob = object_at(commit, self._prefix + address.path)
-        return guarded(lambda: blob.data) if isinstance(blob, pygit2.Blob) else None
+        if isinstance(blob, pygit2.Blob):
+            return guarded(lambda: blob.data)
+        then = self._under_older_name(commit, address)
+        return self._repository.content(then) if then else None
+
+    def _under_older_name(self, commit: pygit2.Commit, address: Address) -> str:
+        """The blob of a document in a commit in which it had another address; "" if there is none."""
+        trees, tree = TreeDiff(self._repository), str(commit.tree_id)
+        older = (version for version in self._versions(address) if version.address != address and version.blob)
+        found = (one.blob for one in older if trees.at(tree, os.fsencode(self._path(one.address))) == one.blob)
+        return next(found, "")
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was ever a version of this document."""
-        return any(one == blob for _, one in self._blobs(self.head(), address))
+        return any(version.blob == blob for version in self._versions(address))
 
-    def _blobs(self, head: str, address: Address) -> Iterator[tuple[pygit2.Commit, str]]:
-        """The commits that touched a document, newest first, with its blob in each; "" if the commit lacks it."""
-        trees, path = TreeDiff(self._repository), self._prefix + address.path
-        first, changes = self._spans.first_of(address), self._spans.changes_of(head, address)
-        for commit in commits_touching(self._repository, head, path, first, trees, changes):
-            known = changes.blobs.get(str(commit.id)) if changes else None
-            yield commit, trees.at(str(commit.tree_id), os.fsencode(path)) if known is None else known
+    def _versions(self, address: Address) -> Iterator[_Version]:
+        """The commits that changed a document, newest first, through its renames."""
+        head = self.head()
+        if not head:
+            return iter(())
+        changes = self._spans.changes_of(head, address)
+        if changes is not None and changes.is_linear:
+            return self._listed(head, address, changes)
+        return self._walked(head, address)
+
+    def _listed(self, head: str, address: Address, changes: DocumentChanges) -> Iterator[_Version]:
+        """The versions in a linear history of which all changes are cached."""
+        trees = TreeDiff(self._repository)
+        left = list(changes.blobs.items())
+        while left:
+            name, blob = left.pop()
+            commit = self._repository.commit(name)
+            yield _Version(commit, address, blob)
+            is_new = blob and not (left and left[-1][1])
+            parents = parents_of(commit) if is_new else []
+            source = self._renames.renames(trees, commit, parents[0]).get(address) if parents else None
+            if source is None:
+                continue
+            earlier = self._spans.changes_of(head, source)
+            if earlier is None:  # the cache is in use
+                yield from self._walked(str(parents[0].id), source)
+                return
+            address = source
+            # The commit of the rename removed the source, so that it is one of the source's changes.
+            left = list(takewhile(lambda change, last=name: change[0] != last, earlier.blobs.items()))
+
+    def _walked(self, head: str, address: Address) -> Iterator[_Version]:
+        trees = TreeDiff(self._repository)
+
+        def changes(path: str) -> DocumentChanges | None:
+            return self._spans.changes_of(self.head(), self._address(path))
+
+        following = Following(self._spans.first_of(address), cache(changes), self._path_before, trees)
+        for commit, path in commits_touching(self._repository, head, self._path(address), following):
+            blob = trees.at(str(commit.tree_id), os.fsencode(path))
+            yield _Version(commit, self._address(path), blob)
+
+    def _path_before(self, trees: TreeDiff, commit: pygit2.Commit, parent: pygit2.Commit, path: str) -> str:
+        raw = os.fsencode(path)
+        if not trees.at(str(commit.tree_id), raw) or trees.at(str(parent.tree_id), raw):
+            return path
+        source = self._renames.renames(trees, commit, parent).get(self._address(path))
+        return self._path(source) if source else path
+
+    def _path(self, address: Address) -> str:
+        return self._prefix + address.path
+
+    def _address(self, path: str) -> Address:
+        return Address(path.removeprefix(self._prefix))
 
     def _current(self, address: Address) -> bytes | None:
         """The document in the work tree."""

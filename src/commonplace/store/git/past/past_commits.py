@@ -26,6 +26,7 @@ from commonplace.store.disk.ignore_rules import (
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
 from commonplace.store.git.past.ancestors import AncestorCache
 from commonplace.store.git.past.history import GitHistory
+from commonplace.store.git.past.renames import RenameFinder
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import Spans, commit_value
 from commonplace.store.git.past.touched_documents import TouchedDocuments
@@ -46,12 +47,19 @@ class CommitLookup:
         repository: The repository.
         name: The folder's name.
         identity: A stable key of the folder on this machine.
+        renames: The renames below the folder.
         prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
         rules: The ignore files on disk; None for a bare repository.
     """
 
     def __init__(
-        self, repository: GitRepository, name: str, identity: str, prefix: str = "", rules: IgnoreRules | None = None
+        self,
+        repository: GitRepository,
+        name: str,
+        identity: str,
+        renames: RenameFinder,
+        prefix: str = "",
+        rules: IgnoreRules | None = None,
     ) -> None:
         self._repository = repository
         self._name = name
@@ -59,7 +67,8 @@ class CommitLookup:
         self._prefix = prefix
         self._rules = rules
         self._ancestors = AncestorCache(repository)
-        self._touched = TouchedDocuments(repository, prefix.rstrip("/"))
+        self._renames = renames
+        self._touched = TouchedDocuments(repository, prefix.rstrip("/"), renames)
         self._line: tuple[str, _Line] = ("", [])
         self._lock = threading.Lock()
 
@@ -100,7 +109,7 @@ class CommitLookup:
             hides=self._hides(commit),
             mtime_ns=1_000_000_000 * repository.commit(commit).commit_time,
         )
-        history = PastHistory(repository, prefix, commit, self._touched)
+        history = PastHistory(repository, prefix, commit, self._renames, self._touched)
         return PastStore(self._name, self._identity, source, history, _REFUSAL)
 
     def key(self, commit: str) -> str:
@@ -150,11 +159,14 @@ class PastHistory(GitHistory):
         repository: The repository.
         prefix: As for `GitHistory`.
         commit: Id of the commit.
+        renames: The renames below the folder.
         touched: The touched documents of the repository's commits.
     """
 
-    def __init__(self, repository: GitRepository, prefix: str, commit: str, touched: TouchedDocuments) -> None:
-        super().__init__(repository, prefix, None)
+    def __init__(
+        self, repository: GitRepository, prefix: str, commit: str, renames: RenameFinder, touched: TouchedDocuments
+    ) -> None:
+        super().__init__(repository, prefix, None, renames)
         self._commit = commit
         self._documents_touched = touched
         self._dates: Spans | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import islice
 from typing import NamedTuple
@@ -34,14 +34,30 @@ class DocumentChanges(NamedTuple):
     """Whether no commit of the whole history has several parents."""
 
 
+def _unknown_changes(_path: str) -> DocumentChanges | None:
+    return None
+
+
+def _same_path(_trees: TreeDiff, _commit: pygit2.Commit, _parent: pygit2.Commit, path: str) -> str:
+    return path
+
+
+class Following(NamedTuple):
+    """What a walk over the commits of a path knows, and how it follows renames."""
+
+    first: str = ""
+    """The commit that first touched the path, at which the walk stops; "" if unknown."""
+    changes: Callable[[str], DocumentChanges | None] = _unknown_changes
+    """Returns the cached changes of a path; None if unknown. With them, only the trees of merges are read."""
+    path_before: Callable[[TreeDiff, pygit2.Commit, pygit2.Commit, str], str] = _same_path
+    """Returns the path that a commit's entry had in a parent. The default is to follow no rename."""
+    trees: TreeDiff | None = None
+    """A cache of the repository's trees."""
+
+
 def commits_touching(
-    repository: GitRepository,
-    head: str,
-    path: str,
-    first: str = "",
-    trees: TreeDiff | None = None,
-    changes: DocumentChanges | None = None,
-) -> Iterator[pygit2.Commit]:
+    repository: GitRepository, head: str, path: str, following: Following = Following()
+) -> Iterator[tuple[pygit2.Commit, str]]:
     """The commits reachable from `head` that changed the entry at a path ("" for any entry), newest first.
 
     As in `git log`, a merge that took one parent's version unchanged is skipped, and only that parent is followed.
@@ -50,30 +66,28 @@ def commits_touching(
         repository: The repository.
         head: A commit.
         path: Path in the repository.
-        first: The commit that first touched the path, at which the walk stops; "" if unknown.
-        trees: A cache of the repository's trees.
-        changes: The cached changes of the path; None if unknown. With them, only the trees of merges are read; in a
-            linear history, only the listed commits are read.
+        following: What is known of the path, and whether its renames are followed.
+
+    Yields:
+        Each commit with the path that the entry had in it.
     """
-    if changes is not None and changes.is_linear:
-        yield from (repository.commit(name) for name in reversed(list(changes.blobs)))
-        return
-    blobs = changes.blobs if changes is not None else None
-    trees = trees or TreeDiff(repository)
+    trees = following.trees or TreeDiff(repository)
     last = repository.commit(head)
-    queue = [(-last.commit_time, 0, last)]
-    met = {head}
+    queue = [(-last.commit_time, 0, last, path)]
+    met = {(head, path)}
     while queue:
-        _, _, commit = heappop(queue)
-        touched, followed = _followed(commit, os.fsencode(path), trees, blobs)
+        _, _, commit, path = heappop(queue)  # noqa: PLW2901
+        changes = following.changes(path)
+        touched, followed = _followed(commit, os.fsencode(path), trees, changes.blobs if changes else None)
         if touched:
-            yield commit
-        if str(commit.id) == first:
+            yield commit, path
+        if str(commit.id) == following.first:
             continue
         for parent in followed:
-            if str(parent.id) not in met:
-                met.add(str(parent.id))
-                heappush(queue, (-parent.commit_time, len(met), parent))
+            before = following.path_before(trees, commit, parent, path) if touched else path
+            if (str(parent.id), before) not in met:
+                met.add((str(parent.id), before))
+                heappush(queue, (-parent.commit_time, len(met), parent, before))
 
 
 def _followed(
@@ -98,8 +112,8 @@ def changed_blobs(trees: TreeDiff, commit: pygit2.Commit, folder: bytes) -> dict
     mine = trees.at(str(commit.tree_id), folder)
     parents = parents_of(commit)
     if not parents:
-        return dict(trees.differences("", mine))
-    changed = dict(trees.differences(trees.at(str(parents[0].tree_id), folder), mine))
+        return {path: blob for path, _, blob in trees.differences("", mine)}
+    changed = {path: blob for path, _, blob in trees.differences(trees.at(str(parents[0].tree_id), folder), mine)}
     for parent in parents[1:]:
         also = set(trees.differing(trees.at(str(parent.tree_id), folder), mine))
         changed = {path: blob for path, blob in changed.items() if path in also}

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Collection
 
 from commonplace.domain.addresses import Address
+from commonplace.store.git.past.renames import RenameFinder, Renames
 from commonplace.store.git.past.revision_walk import (
     Spans,
-    changed_paths,
+    changed_blobs,
     commit_value,
     document_address,
     oldest_first,
@@ -27,12 +28,16 @@ class TouchedDocuments:
     Args:
         repository: The repository.
         folder: "" or a path without trailing slash.
+        renames: The renames below the folder.
     """
 
-    def __init__(self, repository: GitRepository, folder: str) -> None:
+    def __init__(self, repository: GitRepository, folder: str, renames: RenameFinder) -> None:
         self._repository = repository
+        self._renames = renames
         self._folder = os.fsencode(folder)
         self._known: dict[str, tuple[Address, ...]] = {}
+        self._sources: dict[str, Renames] = {}
+        """The renames of the cached commits that have some."""
         self._addresses: dict[bytes, Address | None] = {}
         self._lock = threading.Lock()
 
@@ -45,15 +50,20 @@ class TouchedDocuments:
         trees = TreeDiff(self._repository)
         if len(self._known) > MAX_CACHED_COMMITS:
             self._known.clear()
+            self._sources.clear()
         ends: dict[Address, tuple[str, str]] = {}
         for commit in oldest_first(self._repository, head, ""):
             name = str(commit.id)
             touched = self._known.get(name)
             if touched is None:
-                paths = changed_paths(trees, commit, self._folder)
-                touched = self._known[name] = tuple(filter(None, map(self._address, paths)))
+                changed = changed_blobs(trees, commit, self._folder)
+                if sources := self._renames.renames_since_parent(trees, commit, changed):
+                    self._sources[name] = sources
+                touched = self._known[name] = tuple(filter(None, map(self._address, changed)))
+            sources = self._sources.get(name, {})
             for address in touched:
-                ends[address] = (ends[address][0] if address in ends else name), name
+                origin = sources.get(address, address)
+                ends[address] = (ends[origin][0] if origin in ends else name), name
         wanted = ends if addresses is None else {one: ends[one] for one in addresses if one in ends}
         names = {name for pair in wanted.values() for name in pair}
         commits = {name: commit_value(self._repository.commit(name)) for name in names}

@@ -81,13 +81,13 @@ class TreeDiff:
 
     def differing(self, old: str, new: str) -> Iterator[bytes]:
         """Paths of the files that are in only one of two trees, or differ. Raises as `differences` does."""
-        return (path for path, _ in self.differences(old, new))
+        return (path for path, _, _ in self.differences(old, new))
 
-    def differences(self, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
+    def differences(self, old: str, new: str) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The files that are in only one of two trees, or differ; "" is an empty tree.
 
-        Yields each path with its id (20 bytes) in the new tree; b"" if the new tree lacks the file. Paths longer than
-        `MAX_PATH_BYTES` are omitted.
+        Yields each path with its id (20 bytes) in the old and in the new tree; b"" if a tree lacks the file. Paths
+        longer than `MAX_PATH_BYTES` are omitted.
 
         Raises:
             GitError: more than `MAX_ENTRIES` entries differ.
@@ -106,7 +106,7 @@ class TreeDiff:
             for name in names:
                 sides = before.get(name), after.get(name)
                 if any(side and side[0] != FOLDER_MODE for side in sides):
-                    yield above + name, _blob(sides[1])
+                    yield above + name, _blob(sides[0]), _blob(sides[1])
                 if any(side and side[0] == FOLDER_MODE for side in sides):
                     waiting.append((above + name + b"/", _folder(sides[0]), _folder(sides[1])))
 

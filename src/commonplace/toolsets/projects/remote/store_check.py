@@ -121,7 +121,7 @@ def _is_committed(found: _FolderContents, who: Author) -> bool:
     if not repository or not head:
         return False
     if repository.entry(head, INDEX_FILE):
-        for number, commit in enumerate(commits_touching(repository, head, INDEX_FILE)):
+        for number, (commit, _) in enumerate(commits_touching(repository, head, INDEX_FILE)):
             if number == _MAX_COMMITS:
                 break
             if _is_of(commit, who):
