@@ -77,22 +77,10 @@ def test_a_page_that_is_gone_tells_its_last_commit_and_where_it_went(collection:
     assert changes.gone_page(collection, Address("never.md")) is None
 
 
-def test_each_section_has_the_commit_that_gave_it_its_text(collection: Collection) -> None:
-    (_, second, first), _ = changes.recent(collection, 1)
-    found = {one.heading: one.commit for one in changes.section_authors(collection, collection.index.document(PAGE))}
-    assert {heading: commit.id if commit else None for heading, commit in found.items()} == {
-        "Page": first.id,
-        "One": first.id,
-        "Two": second.id,
-        "Three": None,
-    }
-
-
 def test_a_folder_without_git_has_no_commits(tmp_path: Path) -> None:
     with Indexed(tmp_path, {"page.md": "# Page\n"}) as base:
         assert changes.recent(base.collection, 1) == ((), False)
         assert changes.gone_page(base.collection, GONE) is None
-        assert [one.commit for one in changes.section_authors(base.collection, base.index.document(PAGE))] == [None]
         with pytest.raises(NotFoundError):
             changes.commit_of(base.collection, "abcdef1")
 

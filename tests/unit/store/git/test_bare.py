@@ -66,7 +66,7 @@ def test_it_has_a_history(bare: Path, repo: GitRepo) -> None:
     assert past.read(A, log[0].id) == b"# A\n"
     assert past.head() == repo.git("rev-parse", "HEAD")
     assert past.diff(A, log[0].id) == ""
-    assert past.touched()[A][0] == log[0]
+    assert past.touched()[A][0].id == log[0].id
 
 
 @pytest.mark.parametrize("commit", ["auto", "manual"])

@@ -44,7 +44,8 @@ def command(
         commonplace log notes/idea --diff 1a2b3c4
         commonplace log notes/idea --diff 1a2b3c4..5d6e7f8 | less
 
-    Without PAGE: the commits of the whole folder. A page that was deleted is named by its path.
+    Without PAGE: the commits of the whole folder. A page that was deleted is named by its path. The commits before a
+    page was renamed are shown with the path that it had.
     """
     if diff is not None and page is None:
         raise ConfigError("--diff is about one page.", kind="option", hint="Name it: log PAGE --diff A..B.")
@@ -65,14 +66,16 @@ def command(
 def _show(session: Session, address: Address | None, found: list[tuple[Collection, Commit]]) -> None:
     out = session.out
     if out.as_json:
-        commits: list[Json] = [_commit_json(collection, commit) for collection, commit in found]
+        commits: list[Json] = [_commit_json(*pair, of_page=address is not None) for pair in found]
         out.json({"path": address.path if address else None, "commits": commits})
         return
     for _, commit in found:
         subject = commit.message.strip().partition("\n")[0]
         day = iso_timestamp(commit.when)[:16].replace("T", " ")
         name = out.styled(FAINT, f"{day}  {one_line(commit.author.name)}")
-        out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}", INDENT)
+        renamed = [one.path for one in commit.addresses if address and one != address]
+        older = out.styled(FAINT, f"  (as {one_line(renamed[0])})") if renamed else ""
+        out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}{older}", INDENT)
     if not found:
         out.message("No commits.")
 
@@ -87,7 +90,8 @@ def _show_diff(session: Session, collection: Collection, address: Address, revis
         show_diff(out, text)
 
 
-def _commit_json(collection: Collection, commit: Commit) -> dict[str, Json]:
+def _commit_json(collection: Collection, commit: Commit, *, of_page: bool) -> dict[str, Json]:
+    """A commit; in a page's history, with the path that the page had in it."""
     return {
         "collection": collection.name,
         "commit": commit.id,
@@ -95,4 +99,5 @@ def _commit_json(collection: Collection, commit: Commit) -> dict[str, Json]:
         "email": commit.author.email,
         "date": iso_timestamp(commit.when),
         "message": commit.message,
+        **({"path": commit.addresses[0].path} if of_page else {}),
     }

@@ -57,6 +57,8 @@ class FileDiff:
     rows: list[DiffRow]
     before: str
     """The previous commit that touched the document; "" if there is none."""
+    renamed_from: Address | None
+    """The document's address before the commit; None if the commit did not rename it."""
     notes: list[CardRow]
     """Parts that toolsets show for the current document."""
 
@@ -67,22 +69,26 @@ def commit(request: PageRequest) -> PageResponse:
     if not is_revision(revision):
         raise NotFoundError("There is no such commit.", kind="revision", hint="See the recent changes.")
     found = changes.commit_of(collection, revision.lower())
+    renames = collection.store.history.renames(found.id)
+    sources = set(renames.values())
+    touched = [address for address in found.addresses if address not in sources]
     files: list[FileDiff] = []
     left = MAX_DIFF_ROWS
-    for address in found.addresses[:MAX_FILES]:
+    for address in touched[:MAX_FILES]:
         before = changes.before(collection, address, found.id)
         old = changes.version(collection, address, before) if before else ""
         rows = differences(old, changes.version(collection, address, found.id))[: max(left, 0)]
         left -= len(rows)
         notes = notes_of(request, document_at_path(collection, address.path))
-        files.append(FileDiff(address, request.urls.page(collection.name, address.path), rows, before, notes))
+        url = request.urls.page(collection.name, address.path)
+        files.append(FileDiff(address, url, rows, before, renames.get(address), notes))
     return page(
         request,
         "commit.html",
         collection=collection,
         commit=shown.shown_commit(found),
         files=files,
-        total=len(found.addresses),
+        total=len(touched),
         view=_view(request),
     )
 

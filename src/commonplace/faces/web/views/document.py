@@ -20,10 +20,10 @@ from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.withheld import gives_file, spans_of, visible
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import revision_at
-from commonplace.services.past import as_of, is_moment
+from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
 from commonplace.services.site.backlinks import Backlink, Mention, backlinks
 from commonplace.services.site.backlinks import mentions as unlinked_mentions
-from commonplace.services.site.changes import gone_page, section_authors
+from commonplace.services.site.changes import gone_page
 from commonplace.services.site.documents import document_at_path, named_document, parsed_document
 from commonplace.services.site.graph import neighbours
 from commonplace.services.site.tree import FOLDERS, records
@@ -317,9 +317,11 @@ def mentions(request: PageRequest) -> PageResponse:
 def sections(request: PageRequest) -> PageResponse:
     """The last commit and author of each section."""
     found = _found(request)
-    text = parsed_document(found.collection, found.record.address)
-    rows = [
-        (one, shown.shown_commit(one.commit) if one.commit else None) for one in section_authors(found.collection, text)
-    ]
+    collection, address = found.collection, found.record.address
+    if collection.store.history.available:
+        blame = section_blame(collection, address)
+    else:
+        blame = [SectionChange(one, None) for one in parsed_document(collection, address).sections if one.level]
+    rows = [(one.section, shown.shown_commit(one.commit) if one.commit else None) for one in blame]
     fragment = request.query.get("fragment") == "1"
     return page(request, "sections.html", found=found, record=found.record, rows=rows, fragment=fragment)

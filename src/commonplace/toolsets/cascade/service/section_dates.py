@@ -83,7 +83,7 @@ def _last_changes(history: History, address: Address, undated: tuple[_Lines, ...
         for commit in commits:
             if time.monotonic() > deadline:
                 return found
-            held = _held(history, address, commit)
+            held = _held(history, commit)
             gone = {lines for lines in left if lines not in held}
             if newer is not None:
                 found |= dict.fromkeys(gone, iso_timestamp(newer.when))
@@ -99,7 +99,8 @@ def _last_changes(history: History, address: Address, undated: tuple[_Lines, ...
     return found
 
 
-def _held(history: History, address: Address, commit: Commit) -> frozenset[_Lines]:
+def _held(history: History, commit: Commit) -> frozenset[_Lines]:
+    (address,) = commit.addresses
     try:
         raw = history.read(address, commit.id)
     except (NotFoundError, InvalidInputError):  # the commit deleted the document

@@ -58,7 +58,7 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     every = ((where, one) for where in with_commits for one in commits(where, wanted, call.go_on))
     ends: list[int] = []
     for collection, one in islice(every, skipped, skipped + MAX_SHOWN_COMMITS + 1):
-        lines.append(_commit_line(one, paged=wanted.address is not None))
+        lines.append(_commit_line(one, wanted.address))
         if arguments.diff:
             lines += _diffs(collection, one)
         ends.append(len(lines))
@@ -185,13 +185,14 @@ def _shown(
     return answer.text(f"More: {', or '.join(ways)}.")
 
 
-def _commit_line(one: PageCommit, *, paged: bool) -> str:
+def _commit_line(one: PageCommit, page: Address | None) -> str:
+    """One commit; with the pages that it changed, if the answer is not about one page under its current path."""
     when = datetime.fromtimestamp(one.commit.when, UTC)
     subject = line_of(one.commit.message.partition("\n")[0], 100)
     people = ", ".join([one.commit.author.name, *(f"with {name}" for name in one.credits)])
     names = [address.path for address in one.pages[:MAX_PAGES_NAMED]]
     more = f" and {len(one.pages) - len(names)} more" if len(one.pages) > len(names) else ""
-    touched = "" if paged or not names else f": {', '.join(names)}{more}"
+    touched = f": {', '.join(names)}{more}" if names and one.pages != (page,) else ""
     return f"{one.commit.id[:10]} {when:%Y-%m-%d %H:%M} {people}: {subject}{touched}"
 
 

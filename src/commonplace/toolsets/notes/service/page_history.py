@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -18,10 +16,6 @@ BATCH_COMMITS = 50
 """Number of commits read per batch."""
 MAX_COMMITS = 5_000
 """Maximum number of commits read for one answer."""
-MAX_COMPARED_PAGES = 20
-"""Maximum number of pages of a commit that are compared to find where a page was moved."""
-MIN_MOVED_SHARE = 0.5
-"""Minimum share of common lines, 0 to 1, at which a new page counts as a moved one."""
 CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
 """Beginnings of message lines that credit an agent or a program, lower case."""
 
@@ -45,6 +39,7 @@ class PageCommit:
 
     commit: Commit
     pages: tuple[Address, ...]
+    """Their addresses in the commit. A page that was renamed later has its older address."""
     credits: tuple[str, ...]
     """Agents and programs that the message credits."""
 
@@ -87,14 +82,15 @@ def deleted_pages(
     met: set[Address] = set()
     for one in commits(collection, wanted, go_on):
         for address in one.pages:
-            if address in there or address in met:
+            if address in there or address in met or wanted.address not in {None, address}:
                 continue
             met.add(address)
             last = _last_with(collection, address)
             if last == one.commit.id:  # the file is gone, and no commit says so
                 found[address] = DeletedPage(address, None, last)
             elif last:
-                moved_to = _moved_to(collection, address, one.commit, last)
+                renames = collection.store.history.renames(one.commit.id)
+                moved_to = next((new for new, old in renames.items() if old == address), None)
                 found[address] = DeletedPage(address, one.commit, last, moved_to)
         if len(found) >= limit:
             break
@@ -135,43 +131,12 @@ def _later(collection: Collection, after: str, go_on: Callable[[], None]) -> fro
 
 
 def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:
-    pages = (wanted.address,) if wanted.address else commit.addresses
-    pages = tuple(one for one in pages if one.path.startswith(wanted.prefix))
+    pages = tuple(one for one in commit.addresses if wanted.address or one.path.startswith(wanted.prefix))
     names = credited(commit.message)
     people = f"{commit.author.name} <{commit.author.email}> {' '.join(names)}".casefold()
     if (wanted.prefix and not pages) or wanted.by.casefold() not in people:
         return None
     return PageCommit(commit, pages, names)
-
-
-def _moved_to(collection: Collection, address: Address, commit: Commit, last: str) -> Address | None:
-    """The page that a commit created with much of the text of a page that it deleted; None if there is none."""
-    history = collection.store.history
-    others = [one for one in commit.addresses if one.is_document and one != address]
-    others.sort(key=lambda one: (one.name != address.name, one.path))
-    wanted = history.read(address, last)
-    best: tuple[float, Address | None] = (MIN_MOVED_SHARE, None)
-    for one in others[:MAX_COMPARED_PAGES]:
-        with suppress(NotFoundError):
-            text = history.read(one, commit.id)
-            if not _is_in(collection, one, last):
-                best = max(best, (_alike(wanted, text), one), key=lambda found: found[0])
-    return best[1]
-
-
-def _is_in(collection: Collection, address: Address, commit: str) -> bool:
-    try:
-        collection.store.history.read(address, commit)
-    except NotFoundError:
-        return False
-    return True
-
-
-def _alike(one: bytes, other: bytes) -> float:
-    """The share of lines that two texts have in common, 0 to 1."""
-    lines, others = Counter(one.splitlines()), Counter(other.splitlines())
-    total = lines.total() + others.total()
-    return 2 * (lines & others).total() / total if total else 1.0
 
 
 def _last_with(collection: Collection, address: Address) -> str:
