@@ -129,6 +129,17 @@ class History(Protocol):
         """Documents that later commits touched; None if the commit is not an ancestor of HEAD or too far behind."""
         ...
 
+    def address_at(self, address: Address, commit: str) -> Address | None:
+        """The address that a file had in a commit: the same if the commit has it, else that before its renames.
+
+        None if the commit does not contain the file.
+
+        Raises:
+            NotFoundError: no such commit.
+            InvalidInputError: not a revision.
+        """
+        ...
+
     def renames(self, commit: str) -> Mapping[Address, Address]:
         """The old address of each file that a commit renamed, by its new address.
 

@@ -112,6 +112,10 @@ class _RecordDates:
         """None (unknown), so that all pages are dated again."""
         del commit
 
+    def address_at(self, address: Address, commit: str) -> Address | None:
+        """None: there are no commits."""
+        del address, commit
+
     def renames(self, commit: str) -> dict[Address, Address]:
         """Nothing."""
         del commit

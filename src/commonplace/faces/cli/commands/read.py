@@ -16,7 +16,7 @@ import typer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Section
-from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.cli.options import AtOption, PageArgument, exclusive
@@ -94,13 +94,15 @@ def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Ad
 def _named_then(
     collections: Collections, page: str, at: str, found: tuple[Collection, Address, str]
 ) -> tuple[Collection, Address, str]:
-    """The page that had this name at a moment, if the page that has the name now did not exist then."""
+    """The page that had this name at a moment, if the page that has the name now did not exist then.
+
+    A path means its page, so that no index of the moment is made to look for others.
+    """
     collection, address, _ = found
     if not at or not is_moment(collection, at):
         return found
-    try:
-        collection.store.history.read(address, moment_of(collection, at).commit.id)
-    except NotFoundError:
+    is_path = collection.index.record(address) and page.partition("#")[0].endswith((address.path, address.id))
+    if not is_path and collection.store.history.address_at(address, moment_of(collection, at).commit.id) is None:
         with as_of(collections, at) as base, suppress(KnowledgeError):
             then, address, part = _named(base.collections, page, "")
             return collections.get(then.name), address, part

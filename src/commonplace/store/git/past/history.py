@@ -22,7 +22,7 @@ from commonplace.store.git.past.renames import RenameFinder, Renames
 from commonplace.store.git.past.revision_names import checked, named_object
 from commonplace.store.git.past.revision_walk import (
     DocumentChanges,
-    Following,
+    PathFollower,
     changed_paths,
     commit_value,
     commits_touching,
@@ -72,6 +72,10 @@ class NoHistory:
         del commit
         return None
 
+    def address_at(self, address: Address, commit: str) -> Address | None:
+        """None: there are no commits."""
+        del address, commit
+
     def renames(self, commit: str) -> Renames:
         """An empty dict."""
         del commit
@@ -87,7 +91,7 @@ class NoHistory:
 
 
 class _Version(NamedTuple):
-    """A commit that changed a document."""
+    """A document in a commit."""
 
     commit: pygit2.Commit
     address: Address
@@ -147,6 +151,12 @@ class GitHistory:
             content = self._repository.content(version.blob) if version.blob else b""
             yield commit_value(version.commit, (version.address,)), content
 
+    def address_at(self, address: Address, commit: str) -> Address | None:
+        """The address that a file had in a commit; None if the commit does not contain the file."""
+        found = self._object(address, checked(commit))
+        version = self._version_at(found, address) if isinstance(found, pygit2.Commit) else None
+        return version.address if version else None
+
     def renames(self, commit: str) -> Renames:
         """The old address of each file that a commit of the current branch renamed, by its new address."""
         found = named_object(self._repository, self._ancestors, self.head(), checked(commit))
@@ -158,7 +168,8 @@ class GitHistory:
     def read(self, address: Address, revision: str) -> bytes:
         """The document as of a commit or tag, or its version with this blob id.
 
-        If a commit has no file of this path, the file that was renamed to it is read. A `^` after a commit or tag means its first parent.
+        If a commit has no file of this path, the file that was renamed to it is read. A `^` after a commit or tag means
+        its first parent.
 
         Only commits of the current branch count, and only blobs that were versions of this document.
         """
@@ -264,18 +275,17 @@ class GitHistory:
         return found
 
     def _content_at(self, commit: pygit2.Commit, address: Address) -> bytes | None:
-        blob = object_at(commit, self._prefix + address.path)
-        if isinstance(blob, pygit2.Blob):
-            return guarded(lambda: blob.data)
-        then = self._under_older_name(commit, address)
-        return self._repository.content(then) if then else None
+        version = self._version_at(commit, address)
+        return self._repository.content(version.blob) if version else None
 
-    def _under_older_name(self, commit: pygit2.Commit, address: Address) -> str:
-        """The blob of a document in a commit in which it had another address; "" if there is none."""
+    def _version_at(self, commit: pygit2.Commit, address: Address) -> _Version | None:
+        """The file of this address in a commit, else the one that was renamed to it; None if there is none."""
+        blob = object_at(commit, self._path(address))
+        if isinstance(blob, pygit2.Blob):
+            return _Version(commit, address, str(blob.id))
         trees, tree = TreeDiff(self._repository), str(commit.tree_id)
         older = (version for version in self._versions(address) if version.address != address and version.blob)
-        found = (one.blob for one in older if trees.at(tree, os.fsencode(self._path(one.address))) == one.blob)
-        return next(found, "")
+        return next((one for one in older if trees.at(tree, os.fsencode(self._path(one.address))) == one.blob), None)
 
     def _was(self, address: Address, blob: str) -> bool:
         """Whether a blob was ever a version of this document."""
@@ -318,8 +328,8 @@ class GitHistory:
         def changes(path: str) -> DocumentChanges | None:
             return self._spans.changes_of(self.head(), self._address(path))
 
-        following = Following(self._spans.first_of(address), cache(changes), self._path_before, trees)
-        for commit, path in commits_touching(self._repository, head, self._path(address), following):
+        follower = PathFollower(self._spans.first_of(address), cache(changes), self._path_before, trees)
+        for commit, path in commits_touching(self._repository, head, self._path(address), follower):
             blob = trees.at(str(commit.tree_id), os.fsencode(path))
             yield _Version(commit, self._address(path), blob)
 

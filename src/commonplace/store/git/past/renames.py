@@ -87,9 +87,7 @@ class RenameFinder:
                 self._count += 1 + len(renames)
         return renames
 
-    def renames_since_parent(
-        self, trees: TreeDiff, commit: pygit2.Commit, changed: Mapping[bytes, bytes]
-    ) -> Renames:
+    def renames_since_parent(self, trees: TreeDiff, commit: pygit2.Commit, changed: Mapping[bytes, bytes]) -> Renames:
         """The files that a commit with one parent renamed; empty for a merge, whose branches have the renames.
 
         Args:

@@ -42,8 +42,8 @@ def _same_path(_trees: TreeDiff, _commit: pygit2.Commit, _parent: pygit2.Commit,
     return path
 
 
-class Following(NamedTuple):
-    """What a walk over the commits of a path knows, and how it follows renames."""
+class PathFollower(NamedTuple):
+    """Cached facts about a path for the walk over its commits, and the rule for its renames."""
 
     first: str = ""
     """The commit that first touched the path, at which the walk stops; "" if unknown."""
@@ -56,7 +56,7 @@ class Following(NamedTuple):
 
 
 def commits_touching(
-    repository: GitRepository, head: str, path: str, following: Following = Following()
+    repository: GitRepository, head: str, path: str, follower: PathFollower | None = None
 ) -> Iterator[tuple[pygit2.Commit, str]]:
     """The commits reachable from `head` that changed the entry at a path ("" for any entry), newest first.
 
@@ -66,25 +66,26 @@ def commits_touching(
         repository: The repository.
         head: A commit.
         path: Path in the repository.
-        following: What is known of the path, and whether its renames are followed.
+        follower: Cached facts about the path, and the rule for its renames; None to follow no rename.
 
     Yields:
         Each commit with the path that the entry had in it.
     """
-    trees = following.trees or TreeDiff(repository)
+    follower = follower or PathFollower()
+    trees = follower.trees or TreeDiff(repository)
     last = repository.commit(head)
     queue = [(-last.commit_time, 0, last, path)]
     met = {(head, path)}
     while queue:
-        _, _, commit, path = heappop(queue)  # noqa: PLW2901
-        changes = following.changes(path)
+        _, _, commit, path = heappop(queue)
+        changes = follower.changes(path)
         touched, followed = _followed(commit, os.fsencode(path), trees, changes.blobs if changes else None)
         if touched:
             yield commit, path
-        if str(commit.id) == following.first:
+        if str(commit.id) == follower.first:
             continue
         for parent in followed:
-            before = following.path_before(trees, commit, parent, path) if touched else path
+            before = follower.path_before(trees, commit, parent, path) if touched else path
             if (str(parent.id), before) not in met:
                 met.add((str(parent.id), before))
                 heappush(queue, (-parent.commit_time, len(met), parent, before))

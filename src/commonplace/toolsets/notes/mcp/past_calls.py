@@ -56,9 +56,13 @@ def version_of(collection: Collection, address: Address, at: str) -> tuple[bytes
     if trash and item is not None and item.address == address:
         which = f"{item.revision[:SHORT_REVISION]}, until {day(item.until)}"
         return trash.content(item), f"AS IN THE TRASH ({which}), not as it is now"
-    moment = moment_of(collection, at)
+    commit = moment_of(collection, at).commit.id
+    then = collection.store.history.address_at(address, commit)
     try:
-        raw = collection.past.commits.store(moment.commit.id).read(address) if collection.past else b""
-    except NotFoundError:
+        raw = collection.past.commits.store(commit).read(then) if collection.past and then else None
+    except NotFoundError:  # an ignore file excludes it
         return None
-    return raw, f"AS IT WAS at {line_of(at, 40)} ({moment.commit.id[:SHORT_REVISION]}), not as it is now"
+    if raw is None:
+        return None
+    older = f" as {then.path}" if then != address else ""
+    return raw, f"AS IT WAS at {line_of(at, 40)} ({commit[:SHORT_REVISION]}){older}, not as it is now"

@@ -210,16 +210,28 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     """Add a past version of a page, whole or one section; return False if there is none.
 
     The page is found by its current name or path. Needs no index of the past moment.
+
+    Raises:
+        NotFoundError: kind "revision": the reference is the path of a page that did not exist then.
     """
     collections = call.services.collections
+    is_path = False
     try:
         page = find_page(collections, reference)
         collection, address, fragment = page.collection, page.record.address, page.fragment
+        is_path = reference.partition("#")[0].endswith((address.path, address.id))
     except NotFoundError:  # the page may have existed at that moment
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         collection, address = path.collection, path.address
     version = version_of(collection, address, arguments.at)
+    if version is None and is_path:  # no other page is meant, so that no index of the moment is made to look for one
+        raise NotFoundError(
+            f"{shown_path(collections, collection, address)} was not there at {line_of(arguments.at, 40)}.",
+            kind="revision",
+            hint=next_call("changes", page=address.path),
+            path=address.path,
+        )
     if version is None:
         return False
     raw, which = version

@@ -1,0 +1,99 @@
+"""A page that was renamed, in every face: its commits, authors and versions before the rename are those of the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import agent
+from serving import Server, commonplace, served
+from support import GitRepo, new_repo
+
+FIRST = "# Old\n\nBegin.\n\n## Brewing\n\nHot water for the tea.\n\n## Serving\n\nIn small cups.\n"
+SECOND = FIRST.replace("In small cups.", "In large cups.")
+OTHER = "# Other\n\nSee [[old]].\n"
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    made = new_repo(tmp_path_factory.mktemp("renamed") / "base")
+    for name, message, text in (("Ann", "Write", FIRST), ("Bea", "Edit", SECOND)):
+        made.git("config", "user.name", name)
+        made.commit(message, **{"old.md": text, "other.md": OTHER})
+    made.git("config", "user.name", "Cid")
+    done = commonplace("mv", "old", "in/fresh", "--kb", made.path)
+    assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.fixture(scope="module")
+def commits(repo: GitRepo) -> list[str]:
+    """Ids of the commits, newest first."""
+    return repo.git("log", "--format=%H").splitlines()
+
+
+@pytest.fixture(scope="module")
+def server(repo: GitRepo) -> Iterator[Server]:
+    with served(repo.path, "--toolset", "wiki") as running:
+        yield running
+
+
+def shown(repo: GitRepo, *arguments: str) -> str:
+    done = commonplace(*arguments, "--kb", repo.path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_line(repo: GitRepo, commits: list[str]) -> None:
+    lines = shown(repo, "log", "in/fresh").splitlines()
+    assert [line[:10] for line in lines] == [one[:10] for one in commits]
+    assert [line.endswith("(as old.md)") for line in lines] == [False, True, True]
+    found = json.loads(shown(repo, "log", "in/fresh", "--json"))["commits"]
+    assert [one["path"] for one in found] == ["in/fresh.md", "old.md", "old.md"]
+    assert shown(repo, "read", "in/fresh", "--at", commits[2]) == FIRST
+    assert shown(repo, "read", "in/fresh", "--at", f"before {commits[0][:10]}") == SECOND
+    assert "-In small cups.\n+In large cups." in shown(repo, "log", "in/fresh", "--diff", f"{commits[2]}..{commits[1]}")
+    assert "-In small cups.\n+In large cups." in shown(repo, "diff", "in/fresh", "--from", commits[2])
+
+
+def test_notes(repo: GitRepo, commits: list[str]) -> None:
+    with agent("mcp", repo.path, "--no-embed") as client:
+        lines = client.text("changes", page="in/fresh").splitlines()[:-1]
+        assert [line[:10] for line in lines] == [one[:10] for one in commits]
+        assert [line.rpartition(": ")[2] for line in lines[1:]] == ["old.md", "old.md"]
+        assert "-In small cups." in client.text("changes", page="in/fresh", diff=True)
+        sections = client.text("changes", page="in/fresh", sections=True).splitlines()
+        assert [line.split()[-2] for line in sections[:-1]] == ["Ann", "Ann", "Bea"]
+        assert "In small cups." in client.text("read", page="in/fresh", at=commits[2][:10])
+        assert "old.md moved to in/fresh.md" in client.text("changes", deleted=True)
+
+
+def test_wiki_rest_and_web(repo: GitRepo, commits: list[str], server: Server) -> None:
+    with agent("mcp", repo.path, "--toolset", "wiki", "--no-embed") as client:
+        history = client.text("get_history", path="in/fresh")
+        assert all(one[:7] in history for one in commits)
+        assert "In small cups." in client.text("read_note", path="in/fresh", revision=commits[2])
+    entries = server.ask("GET", "/api/v1/pages/in%2Ffresh/history").json["history"]
+    assert [(one["revision"], one["author"]) for one in entries] == list(
+        zip(commits, ("Cid", "Bea", "Ann"), strict=True)
+    )
+    html = {"Accept": "text/html"}
+    page = server.ask("GET", "/history/in/fresh.md", headers=html).body.decode()
+    assert all(f'value="{one}"' in page for one in commits)
+    compared = server.ask("GET", f"/compare/in/fresh.md?from={commits[2]}&to={commits[0]}", headers=html)
+    assert "small" in compared.body.decode()
+    moved = server.ask("GET", f"/commit/{commits[0]}", headers=html).body.decode()
+    assert "renamed from old.md" in moved
+    assert "small cups" not in moved
+    authors = server.ask("GET", "/sections/in/fresh.md", headers=html).body.decode()
+    assert [name for name in ("Ann", "Bea", "Cid") if name in authors] == ["Ann", "Bea"]
+
+
+def test_an_older_version_is_restored_to_the_new_path(repo: GitRepo, commits: list[str], tmp_path: Path) -> None:
+    copy = GitRepo(tmp_path / "copy")
+    repo.git("clone", "-q", str(repo.path), str(copy.path))
+    assert "Restored in/fresh.md" in shown(copy, "restore", "in/fresh", "--at", commits[2])
+    assert (copy.path / "in/fresh.md").read_text() == FIRST
