@@ -203,12 +203,12 @@ def _stated(message: str) -> Iterator[tuple[bytes, bytes]]:
 
 def _equal(removed: _Files, added: _Files) -> Iterator[tuple[bytes, bytes]]:
     """Pairs with equal bytes, those of the same name first. Takes account of the pairs taken meanwhile."""
-    for key in (lambda path, blob: (blob, _name(path)), lambda _, blob: blob):
-        sources: dict[object, list[bytes]] = {}
+    for is_named in (True, False):
+        sources: dict[tuple[bytes, bytes], list[bytes]] = {}
         for path in sorted(removed, reverse=True):
-            sources.setdefault(key(path, removed[path]), []).append(path)
+            sources.setdefault((removed[path], _name(path) if is_named else b""), []).append(path)
         for target in sorted(added):
-            if same := sources.get(key(target, added[target])):
+            if same := sources.get((added[target], _name(target) if is_named else b"")):
                 yield same.pop(), target
 
 

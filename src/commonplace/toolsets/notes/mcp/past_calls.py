@@ -62,7 +62,7 @@ def version_of(collection: Collection, address: Address, at: str) -> tuple[bytes
         raw = collection.past.commits.store(commit).read(then) if collection.past and then else None
     except NotFoundError:  # an ignore file excludes it
         return None
-    if raw is None:
+    if raw is None or then is None:
         return None
     older = f" as {then.path}" if then != address else ""
     return raw, f"AS IT WAS at {line_of(at, 40)} ({commit[:SHORT_REVISION]}){older}, not as it is now"

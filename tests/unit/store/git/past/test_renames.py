@@ -274,6 +274,6 @@ def test_removed_and_added_files_pair_by_gits_rule(
     removed: dict[str, str], added: dict[str, str], expected: dict[str, str]
 ) -> None:
     blobs = {text.encode().ljust(20): text.encode() for text in (*removed.values(), *added.values())}
-    sides = [{path.encode(): text.encode().ljust(20) for path, text in side.items()} for side in (removed, added)]
-    found = renames_of(*sides, blobs.get)
-    assert {new.decode(): old.decode() for new, old in found.items()} == expected
+    old, new = ({path.encode(): text.encode().ljust(20) for path, text in side.items()} for side in (removed, added))
+    found = renames_of(old, new, blobs.get)
+    assert {target.decode(): source.decode() for target, source in found.items()} == expected
