@@ -33,6 +33,9 @@ RESTORING = {
     "a page": PAGE,
     "a page many times": PAGE * 40,
     "signs between words": "restore;;;database???!!! -- ((( ***",
+    "a question in capitals": "HOW DO I RESTORE THE DATABASE AND WHAT DO I DO IF IT FAILS",
+    "a question with an operator": "why is my database NOT restored OR recovered",
+    "an expression that no page matches": "restore AND database AND zzyzx",
     "control characters": "restore\x07 \x1b[31mdatabase\x1b[0m",
 }
 """Questions that lead to one page."""
@@ -131,6 +134,12 @@ def test_signs_alone_find_nothing_and_that_is_said(ask: Ask, question: str) -> N
     found = ask(question)
     assert found.pages == ()
     assert "no letter or digit" in found.notice
+
+
+def test_an_expression_that_no_page_matches_is_answered_by_its_words_and_that_is_said(ask: Ask) -> None:
+    found = ask("(restore AND zzyzx) OR (database AND zzyzx)")
+    assert found.pages
+    assert "No page matches the query with its operators. These pages were found by its words." in found.notice
 
 
 def test_operators_without_terms_are_answered(ask: Ask) -> None:

@@ -86,7 +86,7 @@ class SearchQuery:
     prefix: bool = True
     """Whether the last word also matches as a prefix."""
     demand: bool = True
-    """Whether the phrases of a short query are required; if false, they only raise ranks."""
+    """Whether the phrases of a short query are required, and operators heeded; if false, phrases only raise ranks."""
     similarity: SimilarityScores | None = None
     """Similarities of the documents within the filter; None for a search by words only."""
     words: bool = True
@@ -166,6 +166,8 @@ class SearchResult:
     """Terms of the search, for callers that create snippets themselves; None without terms."""
     demanded: int = 0
     """Number of quoted phrases that every hit contains."""
+    has_operators: bool = False
+    """Whether the query has operators, and every hit matches them."""
     known: bool = True
     """Whether any document contains a word of the query, including other forms and longer words."""
     unknown: tuple[str, ...] = ()

@@ -2,13 +2,14 @@
 
 Words without an operator between them form a group and are all required. Such a group binds most closely, then `NOT`,
 `AND` and `OR`, as in the full-text queries of SQLite (https://www.sqlite.org/fts5.html#fts5_boolean_operators).
-Parentheses group; unbalanced parentheses count as blanks. An operator that is not between two operands is a word.
+Parentheses group; unbalanced parentheses count as blanks. An operator that is not between two operands is a word. So is
+every `AND`, `OR` and `NOT` in a text in capitals (`TERMS AND CONDITIONS`), and in a question.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -39,17 +40,32 @@ class Junction(Generic[T]):
 Expression: TypeAlias = "Leaf[T] | Junction[T]"
 
 
-def read_expression(text: str) -> Expression[str] | None:
+def has_operators(text: str) -> bool:
+    """Whether `AND`, `OR` and `NOT` may be operators in a text.
+
+    A letter besides them must be no capital: a lower-case letter, or one of a script without case.
+    """
+    words = text.split()
+    others = "".join(word for word in words if word.strip("()") not in OPERATORS)
+    return len(words) > 2 and any(letter.isalpha() and not letter.isupper() for letter in others)  # noqa: PLR2004
+
+
+def read_expression(
+    text: str, is_question: Callable[[Sequence[str]], bool] = lambda _: False
+) -> Expression[str] | None:
     """The expression that a search contains; None for a search without an operator between two operands.
 
     Args:
         text: The search, with straight, balanced quotation marks. The terms in the result are as written; quotations
             include their marks.
+        is_question: Whether the unquoted words of an operand belong to a question, which has no expression.
     """
     tokens = [part for part in _TOKEN.findall(text) if any(map(str.isalnum, part)) or part in {"(", ")"}]
     tokens = _grouped(tokens)
     at = frozenset(_operators(tokens))
-    return _Reader(tokens, at).expression() if at else None
+    if not at or any(is_question(words) for words in _operands(tokens, at)):
+        return None
+    return _Reader(tokens, at).expression()
 
 
 def leaves(expression: Expression[T], *, negative: bool = False) -> Iterator[T]:
@@ -114,6 +130,17 @@ def _operators(tokens: list[str]) -> Iterator[int]:
             before = joins
         else:
             before = part != "("
+
+
+def _operands(tokens: Sequence[str], operators: frozenset[int]) -> list[list[str]]:
+    """The unquoted words of each operand."""
+    operands: list[list[str]] = [[]]
+    for at, part in enumerate(tokens):
+        if at in operators or part in {"(", ")"}:
+            operands.append([])
+        elif not part.startswith(('"', "-")):
+            operands[-1].append(part)
+    return operands
 
 
 @dataclass(slots=True)

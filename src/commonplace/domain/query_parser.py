@@ -1,4 +1,4 @@
-"""Parses a search into words, phrases and exclusions, and folds text for comparison.
+"""Parses a search into words, phrases, exclusions and operators.
 
 Every query is valid. Text that is neither a quotation nor an exclusion is a word.
 """
@@ -6,15 +6,22 @@ Every query is valid. Text that is neither a quotation nor an exclusion is a wor
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import fold
-from commonplace.domain.query_expression import OPERATORS, Expression, changed, leaves, read_expression
-from commonplace.domain.words.grams import WORD, WORD_CHAR, is_whole, sought_grams, sought_tokens, without_grams
-from commonplace.domain.words.scripts import fold_letters
+from commonplace.domain.languages import STOP_WORDS, language_of
+from commonplace.domain.query_expression import (
+    OPERATORS,
+    Expression,
+    changed,
+    has_operators,
+    leaves,
+    read_expression,
+)
+from commonplace.domain.words.folding import accented_words, fold_text
+from commonplace.domain.words.grams import WORD, is_whole, sought_grams, sought_tokens, without_grams
 
 MAX_QUERY_CHARS = 2000
 """Maximum length of a query in characters, which limits its cost; the rest is cut."""
@@ -31,33 +38,11 @@ Analyze = Callable[[str], list[str]]
 _QUOTATION_MARKS = "“”„‟«»‹›「」『』｢｣〝〞〟《》＂"  # noqa: RUF001 - those of many languages
 _QUOTES = str.maketrans(dict.fromkeys(_QUOTATION_MARKS, '"'))
 MAX_SHORT_QUERY = 3
-"""Maximum number of words in addition to quoted phrases for the phrases to be required."""
+"""Maximum number of words in addition to quoted phrases for the phrases to be required, and of an operand."""
 CHARS_PER_WORD = 2
 """Number of characters of a script without blanks that count as a word."""
 _PART = re.compile(r'(?P<sign>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
-# Marks that people omit when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The breve of the
-# Cyrillic `й` is excluded, because `й` is a separate letter.
-_MARKS = re.compile(
-    "[\u0300-\u0305\u0307-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
-    "|(?<![\u0418\u0438])\u0306"
-)
-_LATIN_MARKS = "".join(map(chr, range(0x300, 0x370)))
-_MARKED = re.compile(f"(?P<latin>[A-Za-z])[\u0300-\u036f]+|{_MARKS.pattern}")
-"""Matches marks, with the Latin letter before them if there is one."""
-_ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
-_ACCENTED_WORD = re.compile(rf"(?<!{WORD_CHAR}){WORD_CHAR}*{_ACCENTED.pattern}{WORD_CHAR}*")
-# Matches text that folding may change in addition to the index's own folding of Latin letters.
-_TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
-_DOT = "\u0307"
-"""The combining dot that lower-casing the Turkish `İ` produces."""
-# Names with significant signs: `C++`, `C#`, `F#`. Each pattern begins with the sign itself, which is found at memory
-# speed, and checks the text before the sign afterwards.
-_FIRST = rf"(?<!{WORD_CHAR})(?<!_)[A-Za-z]"
-_SIGNED = (
-    ("#", re.compile(rf"#(?:(?<={_FIRST}#)|(?<={_FIRST}[A-Za-z]#))(?![A-Za-z_+#])"), "sharp"),
-    ("++", re.compile(rf"\+\+(?:(?<={_FIRST}\+\+)|(?<={_FIRST}[A-Za-z]\+\+))(?![A-Za-z_+#])"), "plusplus"),
-)
 _OPERATORS = frozenset({"AND", "OR"})
 _INNER_EDGES = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z][a-z])")
 """Word boundaries without a separator within a word: `utf8`, `getName`."""
@@ -134,18 +119,19 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
         text: The search as typed.
         analyze: The index's tokenizer.
         prefix: Whether the last word may also match as a prefix.
-        demand: Whether phrases may be required; if false, all are optional.
+        demand: Whether phrases may be required, and operators be heeded; if false, all phrases are optional.
     """
     straight = text[:MAX_QUERY_CHARS].translate(_QUOTES)
     if straight.count('"') % 2:
         head, _, tail = straight.rpartition('"')
         straight = f"{head} {tail}"
     pasted = len(straight.strip().splitlines()) > 1
-    expression = None if pasted else _expression(straight, analyze)
+    joined = has_operators(straight)
+    expression = _expression(straight, analyze) if joined and demand and not pasted else None
     if expression is not None:
         return _with_operators(expression, analyze, straight)
     reading = _Reading(analyze, straight if prefix else "")
-    for part, is_phrase, is_excluded in _parts(straight):
+    for part, is_phrase, is_excluded in _parts(straight, joined=joined):
         reading.take(part, is_phrase=is_phrase, is_excluded=is_excluded and not pasted)
     return reading.query(exact=not prefix, demand=demand)
 
@@ -215,7 +201,13 @@ def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
     """The expression of a search with operators; None for any other search."""
     if not any(operator in text for operator in (" AND ", " OR ", " NOT ")):
         return None
-    written = read_expression(text)
+    language = language_of(set(_phrase(text, analyze).words), lambda _: 0.0)
+
+    def is_question(words: Sequence[str]) -> bool:
+        plain = (analyze(fold_text(word)) for word in words)
+        return len(words) > MAX_SHORT_QUERY or any(parts and STOP_WORDS[language].issuperset(parts) for parts in plain)
+
+    written = read_expression(text, is_question)
     if written is None:
         return None
     terms = changed(written, lambda term, _: _phrase(term.strip('"'), analyze))
@@ -254,38 +246,6 @@ def plain_query(text: str) -> str:
     return " ".join(word.lower() if word in OPERATORS else word for word in bare if any(map(str.isalnum, word)))
 
 
-def fold_text(text: str) -> str:
-    """Fold text for comparison, except for the accents of Latin letters, which the index folds itself.
-
-    Case, width and compatibility forms are unified, and accents of other scripts are removed. Letters of scripts whose
-    vowels are marks (Devanagari, Thai) are unchanged. `C++` and `C#` become words. The length of ASCII text does not
-    change unless it contains such a name; then the text becomes longer.
-    """
-    for sign, signed, name in _SIGNED:
-        if sign in text:
-            text = signed.sub(name, text)
-    if text.isascii():
-        return text.lower()
-    if not _TO_FOLD.search(text):
-        return text.lower().replace(_DOT, "")
-    bare = _MARKED.sub(_without_marks, unicodedata.normalize("NFKD", text))
-    return fold_letters(unicodedata.normalize("NFC", bare).lower().replace(_DOT, ""))
-
-
-def accented_words(text: str) -> list[str]:
-    """The words of folded text that have Latin letters with accents, as written.
-
-    The index stores these words in addition to the words without accents. In languages such as Vietnamese, many words
-    differ only in accents.
-    """
-    return _ACCENTED_WORD.findall(text) if _ACCENTED.search(text) else []
-
-
-def _without_marks(found: re.Match[str]) -> str:
-    """A Latin letter with those marks that are part of a letter; "" for marks of other scripts."""
-    return unicodedata.normalize("NFC", found[0]).rstrip(_LATIN_MARKS) if found["latin"] else ""
-
-
 def count_each(items: tuple[str, ...]) -> dict[str, int]:
     """Number of occurrences of each item, in the order of first occurrence."""
     return dict(Counter(items))
@@ -310,13 +270,13 @@ def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
     return PhraseTerms(tuple(analyze(plain)), sought, tuple(accented_words(plain)), mixed)
 
 
-def _parts(text: str) -> Iterator[tuple[str, bool, bool]]:
+def _parts(text: str, *, joined: bool) -> Iterator[tuple[str, bool, bool]]:
     """Text, whether it was quoted, and whether it is excluded, of every part with a letter or digit.
 
-    `AND` and `OR` after other words are omitted, because words are always combined by OR.
+    If the text may be `joined` by operators, `AND` and `OR` after other words are omitted: words are combined by OR.
     """
     for found in _PART.finditer(text):
         phrase, word = found["phrase"], found["word"]
         body = word if phrase is None else phrase
-        if any(c.isalnum() for c in body) and not (word in _OPERATORS and found.start()):
+        if any(c.isalnum() for c in body) and not (joined and word in _OPERATORS and found.start()):
             yield body, phrase is not None, bool(found["sign"])

@@ -85,11 +85,10 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     results = _results(collections, asked, mode)
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
     notice = ""
-    if query.demand and not any(result.total for _, result in results):
-        demanded = max((result.demanded for _, result in results), default=0)
-        if demanded:
-            results = _results(collections, replace(asked, demand=False), mode)
-            notice = _phrases_notice(demanded, found=any(result.total for _, result in results))
+    denial = _denial([result for _, result in results])
+    if denial:
+        results = _results(collections, replace(asked, demand=False), mode)
+        notice = _words_instead(denial, [result for _, result in results])
     if not notice:
         notice = _unknown_notice([result for _, result in results], query)
     notice = " ".join(dict.fromkeys(filter(None, (notice, *(result.notice for _, result in results), uncompared))))
@@ -145,17 +144,20 @@ def _passage(found: FoundHit) -> str:
     return "\n".join(dict.fromkeys((record.title, *section.path, text)))[:MAX_PASSAGE_CHARS]
 
 
-def search_index(index: Index, query: SearchQuery) -> SearchResult:
-    """The result of one index. If no document contains the required phrases, their words are searched, with a notice.
+def search_index(index: Index, *queries: SearchQuery) -> list[SearchResult]:
+    """The result of each query in one index. The queries have the same text.
+
+    If no document contains the required phrases or matches the operators, the words are searched, with a notice.
 
     Raises:
         InvalidInputError: the text is blank.
     """
-    result = index.search(query)
-    if not query.demand or result.total or not result.demanded:
-        return result
-    by_words = index.search(replace(query, demand=False))
-    return replace(by_words, notice=_phrases_notice(result.demanded, found=bool(by_words.total)))
+    results = [index.search(query) for query in queries]
+    denial = _denial(results)
+    if not denial:
+        return results
+    by_words = [index.search(replace(query, demand=False)) for query in queries]
+    return [replace(result, notice=_words_instead(denial, by_words)) for result in by_words]
 
 
 def _results(
@@ -176,10 +178,21 @@ def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
     return search_together(asked)
 
 
-def _phrases_notice(count: int, *, found: bool) -> str:
-    phrases = "the quoted phrase" if count == 1 else "the quoted phrases"
-    rest = "These pages were found by its words." if found else "Nothing was found by its words either."
-    return f"No page contains {phrases}. {rest if count == 1 else rest.replace('its', 'their')}"
+def _denial(results: Sequence[SearchResult]) -> str:
+    """The sentence about required phrases or operators that no document satisfies; "" if there are hits, or none."""
+    if any(result.total for result in results):
+        return ""
+    if any(result.has_operators for result in results):
+        return "No page matches the query with its operators."
+    demanded = max((result.demanded for result in results), default=0)
+    return f"No page contains the quoted phrase{'s' if demanded > 1 else ''}." if demanded else ""
+
+
+def _words_instead(denial: str, by_words: Sequence[SearchResult]) -> str:
+    whose = "their" if denial.endswith("phrases.") else "its"
+    if any(result.total for result in by_words):
+        return f"{denial} These pages were found by {whose} words."
+    return f"{denial} Nothing was found by {whose} words either."
 
 
 def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.domain.query_expression import Expression, Leaf, holds, leaves, read_expression
+from commonplace.domain.query_expression import Expression, Leaf, has_operators, holds, leaves, read_expression
 
 
 def shown(expression: Expression[str] | None) -> str:
@@ -75,3 +75,21 @@ def test_the_excluded_terms_are_told_apart() -> None:
 def test_groups_that_are_too_deep_are_read_without_parentheses() -> None:
     deep = f"{'(' * 500}a OR b{')' * 500}"
     assert shown(read_expression(deep)) == "any(a, b)"
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("restore AND backup", True),
+        ("TLS AND certificate", True),
+        ("备份 AND TLS", True),
+        ("กา NOT ร้อน", True),
+        ("TERMS AND CONDITIONS", False),
+        ("ЖДИ OR ЛЮДИ", False),
+        ("2024 NOT 2025", False),
+        ("a", False),
+        ("", False),
+    ],
+)
+def test_a_text_in_capitals_has_no_operators(text: str, may: bool) -> None:
+    assert has_operators(text) is may

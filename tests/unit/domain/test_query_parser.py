@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.query_parser import (
-    PhraseTerms,
-    accented_words,
-    count_each,
-    fold_text,
-    parse_query,
-)
+from commonplace.domain.query_parser import PhraseTerms, count_each, parse_query
+from commonplace.domain.words.folding import accented_words, fold_text
 
 ARABIC = re.compile("[\u0600-\u06ff\ufb50-\ufdff\ufe70-\ufeff]")
 """Letters of words that lose their article and endings, which may uncover others."""
@@ -179,3 +174,33 @@ def test_flags_and_pasted_lists_exclude_nothing(text: str) -> None:
     parsed = parse_query(text, words)
     assert (parsed.excluded, parsed.expression) == ((), None)
     assert parse_query("restore -database\n", words).excluded
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "why is my vpn NOT working",
+        "how to restore AND what then",
+        "set up vpn connection now OR later",
+        "wie stelle ich die Datenbank OR Sicherung wieder her",
+        "TERMS AND CONDITIONS",
+        "",
+        "a",
+        " AND ".join(["word word word word"] * 2500),
+    ],
+)
+def test_a_question_has_no_operators(text: str) -> None:
+    assert parse_query(text, words).expression is None
+
+
+@pytest.mark.parametrize(
+    "text", ["restore AND database backup", "vpn NOT dns", '"how do I do it" OR vpn', "备份 OR vpn"]
+)
+def test_operands_of_few_words_without_stop_words_are_an_expression(text: str) -> None:
+    assert parse_query(text, words).expression is not None
+    assert parse_query(text, words, demand=False).expression is None
+
+
+@pytest.mark.parametrize("text", ["terms and conditions", "how do i set up the vpn or dns", "что и как", "stop not go"])
+def test_a_text_in_capitals_is_read_as_in_lower_case(text: str) -> None:
+    assert parse_query(text.upper(), words) == parse_query(text, words)

@@ -13,9 +13,10 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import NO_WORDS, Analyze, fold_text, parse_query
+from commonplace.domain.query_parser import NO_WORDS, Analyze, parse_query
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
+from commonplace.domain.words.folding import fold_text
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.catalogue.record_cache import CachedDocument
 from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources, SectionTexts
@@ -93,6 +94,7 @@ class IndexSearcher:
             addresses=() if query.records else self._addresses(ranked),
             highlight=wanted,
             demanded=len(expanded.phrases),
+            has_operators=expanded.expression is not None,
             known=expanded.known or not expanded.has_terms,
             unknown=expanded.unknown,
             generation=self._snapshot.generation,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json
 from commonplace.domain.languages import content_words, language_of
-from commonplace.domain.query_parser import fold_text, parse_query
+from commonplace.domain.query_parser import parse_query
 from commonplace.domain.ranking import FieldStatistics, bm25
 from commonplace.domain.records import aliases_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet
+from commonplace.domain.words.folding import fold_text
 from commonplace.domain.words.grams import WORD, grams, is_whole
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, scalar_as_text
 

@@ -201,7 +201,7 @@ class FolderLayer:
         if collection is None or not self.summaries():
             return ()
         query = SearchQuery(text=text, limit=limit + min(self._catalogued.others, CACHE_SLACK), sections=0)
-        found = [(self._id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query).hits]
+        found = [(self._id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query)[0].hits]
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None][:limit]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:

@@ -155,23 +155,21 @@ class EmbeddedEngine:
         within = replace(self._within(table, kept), dates=_stated(query.filter))
         asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
         if query.sort is None:
-            return [search_index(self._index, asked)]
+            return search_index(self._index, asked)
         key = query.sort.removeprefix("-")
-        first = self._index.search(
-            replace(
-                asked,
-                filter=replace(within, dates=(*within.dates, (key, EARLIEST, None))),
-                sort="created" if key == "created_at" else "updated",
-                descending=query.sort.startswith("-"),
-            )
+        dated = replace(
+            asked,
+            filter=replace(within, dates=(*within.dates, (key, EARLIEST, None))),
+            sort="created" if key == "created_at" else "updated",
+            descending=query.sort.startswith("-"),
         )
         without_date = {page.id for page in table.chooser.undated(query.sort)}
         undated = [page for page in kept if page.id in without_date] if without_date else []
         if not undated:
-            return [first]
+            return search_index(self._index, dated)
         rest = replace(self._within(table, undated), dates=within.dates)
-        left = query.limit - len(first.addresses)
-        return [first, self._index.search(replace(asked, filter=rest, sort="path", descending=False, limit=left))]
+        first, last = search_index(self._index, dated, replace(asked, filter=rest, sort="path", descending=False))
+        return [first, replace(last, addresses=last.addresses[: query.limit - len(first.addresses)])]
 
     def path_of(self, identifier: str) -> str | None:
         """The path of the page with this id; None if there is none."""

@@ -92,6 +92,7 @@ class BaseSearch:
             addresses=() if query.records else tuple(page.record.address for page in ranked.pages),
             highlight=wanted,
             demanded=len(expanded.phrases),
+            has_operators=expanded.expression is not None,
             known=expanded.known or not expanded.has_terms,
             unknown=expanded.unknown,
         )
