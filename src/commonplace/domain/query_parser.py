@@ -20,7 +20,7 @@ from commonplace.domain.query_expression import (
     leaves,
     read_expression,
 )
-from commonplace.domain.words.folding import accented_words, fold_text
+from commonplace.domain.words.folded_text import accented_words, fold_text
 from commonplace.domain.words.grams import WORD, is_whole, sought_grams, sought_tokens, without_grams
 
 MAX_QUERY_CHARS = 2000

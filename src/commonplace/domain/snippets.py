@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query_parser import parse_query
-from commonplace.domain.words.folding import fold_text
+from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word
 from commonplace.domain.words.scripts import fold_accents
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from commonplace.domain.documents import Document
 from commonplace.domain.query import Record
 from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, unix_seconds
-from commonplace.domain.words.folding import fold_text
+from commonplace.domain.words.folded_text import fold_text
 
 DAY_FIELD = "day"
 FOLDER_TERM_PREFIX = "in:"

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Protocol, cast
 
 from commonplace.domain.query_parser import Analyze
-from commonplace.domain.words.folding import accented_words
+from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.fulltext.document_text import DocumentText, text_from_json
 

@@ -16,7 +16,7 @@ from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, Sec
 from commonplace.domain.query_parser import NO_WORDS, Analyze, parse_query
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
-from commonplace.domain.words.folding import fold_text
+from commonplace.domain.words.folded_text import fold_text
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.catalogue.record_cache import CachedDocument
 from commonplace.index.fulltext.document_sources import DocumentSource, DocumentSources, SectionTexts

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from commonplace.domain.documents import Document
 from commonplace.domain.records import build_record
-from commonplace.domain.words.folding import fold_text
+from commonplace.domain.words.folded_text import fold_text
 from commonplace.index.fulltext.document_text import DocumentText, document_text, text_from_json, text_to_json
 from pages import markdown, page
 

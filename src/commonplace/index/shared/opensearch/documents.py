@@ -13,7 +13,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze
 from commonplace.domain.record_json import fields_from_json, record_to_json
 from commonplace.domain.records import day_number
-from commonplace.domain.words.folding import accented_words
+from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.catalogue.outlines import Outline
 from commonplace.index.fulltext.document_text import DocumentText, document_text
