@@ -9,7 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.background_sync import retry_until, watch_and_sync
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError
+from commonplace.domain.private_files import private_folder
 from commonplace.registration import OpenContext, followed_remotes, registered, served_folders
 from commonplace.services.collections import Collection, Collections, unique_name
 from commonplace.services.extensions import NO_EXTENSIONS
@@ -311,6 +312,9 @@ def open_application(folders: Sequence[Path], settings: Settings) -> Application
     Raises:
         KnowledgeError: same as `Application` and `replication.open_followers`.
     """
+    for folder in (settings.cache_dir, settings.state_dir):
+        with suppress(OSError):  # its first use says what is wrong
+            private_folder(folder)
     remotes = followed_remotes(settings)
     if not remotes:
         return Application(folders, settings)

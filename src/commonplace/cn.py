@@ -40,9 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(arguments) == ["--version"]:
         sys.stdout.write(f"cn {build()}\n")
         return 0
+    from commonplace.domain.private_files import keep_private
     from commonplace.faces.lazy_module import relax_gc
 
     relax_gc()
+    keep_private()
     from commonplace.toolsets.pages.cli.app import run
     from commonplace.toolsets.pages.cli.dependencies import CnDependencies
     from commonplace.toolsets.pages.spaces import SpaceApplication

@@ -17,6 +17,7 @@ from commonplace.faces.access.keys import KeyStore
 from commonplace.faces.access.process_secret import secret_for, share_secret
 from commonplace.faces.access.rate_limits import DEFAULT_RATE, Buckets, RateLimiter
 from commonplace.faces.access.tokens import TokenVerifier
+from commonplace.faces.access.used_once import UsedOnce
 from commonplace.faces.freshness import CommitWaits, FreshnessGate
 from commonplace.faces.http.allowed_hosts import allowed_hosts_of, is_loopback
 from commonplace.faces.http.app import App, MountedApp, small_body
@@ -216,9 +217,13 @@ def _of_replicas(application: Application, parts: list[MountedApp]) -> list[Moun
     settings, services = application.settings, application.services
     waits = CommitWaits()
     gated = [replace(part, app=FreshnessGate(part.app, services, waits)) for part in parts]
-    hook = [GitWebhook(services, settings.webhook_secret).part()] if settings.webhook_secret else []
-    others = [ForwardedWrites(services, settings.cluster_secret).part()] if settings.cluster_secret else []
-    return [*hook, *others, *gated]
+    used = UsedOnce(settings.state_dir)
+    if settings.cluster_secret:
+        writes = ForwardedWrites(services, settings.cluster_secret, settings.node_url or "", used)
+        gated.insert(0, writes.part())
+    if settings.webhook_secret:
+        gated.insert(0, GitWebhook(services, settings.webhook_secret, used).part())
+    return gated
 
 
 def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins]) -> WebPages:

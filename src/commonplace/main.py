@@ -51,9 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from commonplace.domain.private_files import keep_private
     from commonplace.faces.lazy_module import relax_gc
 
     relax_gc()
+    keep_private()
     from commonplace.bootstrap import diagnose, git_command, install_model, open_application
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies

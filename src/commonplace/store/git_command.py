@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commonplace.domain.errors import GitError
+from commonplace.domain.private_files import OTHERS, is_private, user_umask
 
 TIMEOUT_SECONDS = 60.0
 MAX_OUTPUT_BYTES = 16_000_000
@@ -166,6 +167,7 @@ def try_git(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            umask=OTHERS if is_private(root.stat()) else user_umask(),
         )
     except FileNotFoundError as error:
         raise GitError("There is no git command.", kind="command", hint="Install git.") from error

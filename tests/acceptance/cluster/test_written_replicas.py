@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import itertools
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from commonplace.domain.changes import Author
+from commonplace.domain.cluster.forwarded_writes import WRITES_SIGNATURE, WritesSignature, sign
+from commonplace.store.git.commits import CommitMessage
+from commonplace.store.git.identity import Signature
+from commonplace.store.replica.handed_writes import ForwardedWrite, format_writes
+from commonplace.store.replica.source import parse_source
 from remotes.replicas import WRITES, free_port, push, replica, team, wait_ready, writing_pair
 from remotes.slow import slow_remote
 from serving import Answer, Server
@@ -379,8 +384,36 @@ def test_only_a_signed_call_hands_writes_over(tmp_path: Path, signed: bool) -> N
         (node,) = _nodes(stack, tmp_path, remote, 1)
         body = b'{"base": "x", "writes": []}'
         secret = "of these servers" if signed else "another"
-        headers = {"commonplace-signature": hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
+        headers = {WRITES_SIGNATURE: sign(body, secret, "", node.url)}
         answer = node.ask("POST", "/cluster/writes", body, headers=headers)
         assert answer.status == (422 if signed else 401), answer.body
         assert node.ask("GET", "/cluster/writes").status == 405
     assert len(history(remote, work)) == 1
+
+
+def test_a_recorded_call_that_is_sent_again_changes_nothing(tmp_path: Path) -> None:
+    work, remote = team(tmp_path)
+    who = Signature(Author("A", "a@example.org"), 1_700_000_000, 0)
+    write = ForwardedWrite({"new.md": b"# New\n"}, {"new.md": ""}, CommitMessage("New", who, who))
+    body = format_writes(parse_source(str(remote)).key, [write])
+    number = 0
+
+    def signed(to: str, seconds: int = 0) -> dict[str, str]:
+        nonlocal number
+        number += 1
+        facts = WritesSignature(int(time.time()) + seconds, f"{number:032}", "-", to)
+        return {WRITES_SIGNATURE: facts.header(body, "of these servers")}
+
+    with ExitStack() as stack:
+        one, two = _nodes(stack, tmp_path, remote, 2)
+        for headers in (signed(one.url, -90), signed(one.url, 90), signed(two.url), signed("http://other")):
+            assert one.ask("POST", "/cluster/writes", body, headers=headers).status == 401
+        recorded = signed(one.url)
+        assert one.ask("POST", "/cluster/writes", body, headers=recorded).status == 200
+        assert one.page("DELETE", "new").status < 300
+        count = len(history(remote, work))
+        for node in (one, one, two):
+            answer = node.ask("POST", "/cluster/writes", body, headers=recorded)
+            assert (answer.status, answer.json["kind"]) == (401, "signature")
+        assert one.page("GET", "new").status == 404
+    assert len(history(remote, work)) == count

@@ -154,12 +154,13 @@ def test_a_signed_webhook_makes_a_replica_read_its_remote_at_once(tmp_path: Path
             refused = server.ask("POST", "/hooks/git", body, headers=headers)
             assert (refused.status, refused.json["kind"]) == (401, "signature")
         for headers in (
-            signed(body),
-            {"X-Gitlab-Token": SECRET},
-            {"X-Gitea-Signature": signed(body)["X-Hub-Signature-256"][7:]},
+            signed,
+            lambda _: {"X-Gitlab-Token": SECRET},
+            lambda body: {"X-Gitea-Signature": signed(body)["X-Hub-Signature-256"][7:]},
         ):
             commit = push(work, "b.md", f"# {headers}\n")
-            assert server.ask("POST", "/hooks/git", body, headers=headers).status == 202
+            body = json.dumps({"after": commit, "repository": {"clone_url": f"https://host{remote}"}}).encode()
+            assert server.ask("POST", "/hooks/git", body, headers=headers(body)).status == 202
             # The answer names the commit although nobody asked for it.
             wait_for_change(server, commit)
         for odd in (b"[]", b"{", b'{"repository": 3}', b'{"repository": {"clone_url": null}}', b"[" * 100_000):
@@ -195,7 +196,7 @@ def test_the_base_is_read_as_it_was_at_a_tag_of_the_remote(tmp_path: Path) -> No
         assert "second words" in text_at(server, "v2")
         assert "first words" in text_at(server, "before v2")
         work.git("push", "--quiet", "origin", ":refs/tags/v2")
-        assert server.ask("POST", "/hooks/git", b"{}", headers=signed(b"{}")).status == 202
+        assert server.ask("POST", "/hooks/git", b"[]", headers=signed(b"[]")).status == 202
         eventually(lambda: "words" not in text_at(server, "v2"))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.flush_methods import (
     FlushMethod,
     flush_whole,
@@ -53,15 +54,25 @@ class Unsynced:
     ) -> None:
         self._close()
 
-    def create(self, name: str | Path, content: bytes, *, mode: int = 0o666, dir_fd: int | None = None) -> int:
+    def create(
+        self, name: str | Path, content: bytes, *, mode: int = 0o666, dir_fd: int | None = None, of_git: bool = False
+    ) -> int:
         """Write a new file and return its descriptor, which this object owns and which is valid until the next call.
+
+        Args:
+            name: Path of the file.
+            content: Its content.
+            mode: Its permissions, from which the user's umask withdraws some.
+            dir_fd: Descriptor of the folder that the path is relative to.
+            of_git: Whether the file is Git's own: then it is private in a folder that only its owner can enter.
 
         Raises:
             FileExistsError: the file exists.
             OSError: the file cannot be written; the caller removes what was written.
         """
         self._make_room()
-        descriptor = os.open(name, _NEW, mode, dir_fd=dir_fd)
+        with user_modes(dir_fd if of_git else None):
+            descriptor = os.open(name, _NEW, mode, dir_fd=dir_fd)
         self._descriptors.append(descriptor)
         write_all(descriptor, content)
         return descriptor

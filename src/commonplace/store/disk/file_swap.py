@@ -17,6 +17,7 @@ from pathlib import Path
 
 from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.errors import ConflictError, StorageError
+from commonplace.domain.private_files import user_modes
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.folder import file_stat, opened_folder
@@ -120,7 +121,7 @@ class FileSwap:
         """Create folders and write the new bytes beside the old files. After an error, call `undo`."""
         for path in self.made:
             *above, name = path.split("/")
-            with opened_folder(self._root, above) as folder, suppress(FileExistsError):
+            with opened_folder(self._root, above) as folder, suppress(FileExistsError), user_modes():
                 os.mkdir(name, dir_fd=folder)
         for change, place in self._changes:
             content = change.content

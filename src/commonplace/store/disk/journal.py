@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from commonplace.domain.changes import Revision
+from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import Unsynced, write_all
 from commonplace.store.names import is_object_id, is_ref, is_tree_path
 
@@ -135,13 +136,15 @@ class Journal:
 
     def _opened(self) -> int:
         """Open the file for writing. A file with other hard links is replaced by a new one."""
-        descriptor = os.open(self._path, _FLAGS, 0o666)
+        with user_modes(self._path.parent):
+            descriptor = os.open(self._path, _FLAGS, 0o666)
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             return descriptor
         os.close(descriptor)
         self._path.unlink()
-        return os.open(self._path, _FLAGS | os.O_EXCL, 0o666)
+        with user_modes(self._path.parent):
+            return os.open(self._path, _FLAGS | os.O_EXCL, 0o666)
 
 
 def _framed(text: bytes) -> bytes:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from commonplace.domain.errors import StorageError, UnavailableError
+from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import close_descriptor
 
 WAIT_SECONDS = 30.0
@@ -187,7 +188,8 @@ def _opened(path: Path) -> int:
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
+        with user_modes(path.parent):
+            return os.open(path, os.O_RDWR | os.O_CREAT | flags, 0o666)
     except PermissionError:
         with suppress(OSError):
             return os.open(path, os.O_RDONLY | flags)

@@ -21,7 +21,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
 _OUTER = " .,:;\"'"
 _NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
 _TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
-_RAW_DATE = re.compile(r"@?(\d+) ([+-])(\d\d)(\d\d)")
+_RAW_DATE = re.compile(r"@?(\d{1,11}) ([+-])(\d\d)(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)

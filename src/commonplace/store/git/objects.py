@@ -18,6 +18,7 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Protocol
 
+from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.folder import opened_below, opened_folder
 from commonplace.store.git.layout import gitdir_files
@@ -99,7 +100,7 @@ class NewObjects:
             for number, (identifier, raw) in enumerate(self._contents.items()):
                 beside = f"{temporary_prefix(self.token)}{identifier[:8]}_{number}"
                 self._written[identifier] = beside
-                unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder)
+                unsynced.create(beside, zlib.compress(raw, 1), mode=0o444, dir_fd=folder, of_git=True)
 
     def place(self) -> list[Path]:
         """Rename the written objects to their final names; returns the folders whose names have changed, in order."""
@@ -133,7 +134,7 @@ def _placed(folder: int, beside: str, identifier: str) -> bool:
         with opened_below(folder, name) as inner:
             os.rename(beside, rest, src_dir_fd=folder, dst_dir_fd=inner)
     except FileNotFoundError:
-        with suppress(FileExistsError):
+        with suppress(FileExistsError), user_modes(folder):
             os.mkdir(name, dir_fd=folder)
             is_new = True
         with opened_below(folder, name) as inner:

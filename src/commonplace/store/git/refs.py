@@ -55,7 +55,7 @@ class RefUpdate:
         """Write the branch's new value under a temporary name."""
         gitdir_files.unlink(self._common, self._beside)
         with gitdir_files.opened_parent(self._common, self._beside) as (folder, name):
-            unsynced.create(name, f"{target}\n".encode(), dir_fd=folder)
+            unsynced.create(name, f"{target}\n".encode(), dir_fd=folder, of_git=True)
 
     def perform(self, expected: str, current: Callable[[str], str]) -> bool:
         """Move the branch if it is at `expected` ("" for a branch without a commit).

@@ -19,7 +19,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, signature_of
+from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, sign
 from commonplace.domain.errors import (
     ConflictError,
     GitError,
@@ -45,6 +45,8 @@ PROBES = 3
 """Number of consecutive unanswered probes after which a server counts as hanging."""
 MAX_ANSWER = 1_000_000
 """Maximum length of an answer in bytes."""
+MAX_TIME = 253_402_300_799
+"""Maximum time of a commit in seconds since 1970: the end of the year 9999."""
 MAX_WRITES = 100
 """Maximum number of writes in a request."""
 
@@ -75,7 +77,7 @@ class WriteResult:
     error: KnowledgeError | None = None
 
 
-def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteResult] | None:
+def send_writes(url: str, secret: str, body: bytes, count: int, sender: str = "") -> list[WriteResult] | None:
     """Forward writes to another server and wait until it has pushed them.
 
     Args:
@@ -83,6 +85,7 @@ def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteRes
         secret: The shared secret.
         body: The writes, formatted by `format_writes`.
         count: Number of the writes.
+        sender: URL of this server; "" if it has none.
 
     Returns:
         A result for each write; None if the server cannot be reached or refuses the writes. Nothing was written then.
@@ -99,7 +102,7 @@ def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteRes
             return None
         connection.sock.settimeout(ANSWER_SECONDS)
         try:
-            headers = {"Content-Type": "application/json", WRITES_SIGNATURE: signature_of(body, secret)}
+            headers = {"Content-Type": "application/json", WRITES_SIGNATURE: sign(body, secret, sender, url)}
             with _ended_unless_alive(url, connection.sock):
                 connection.request("POST", parts.path.rstrip("/") + WRITES_PATH, body, headers)
                 answer = connection.getresponse()
@@ -110,7 +113,10 @@ def send_writes(url: str, secret: str, body: bytes, count: int) -> list[WriteRes
         connection.close()
     if answer.status in {401, 403, 404, 413, 422}:
         if answer.status in {401, 403}:
-            refusal = "The server at %s refuses handed over writes. cluster_secret must be the same on both."
+            refusal = (
+                "The server at %s refuses handed over writes. On both servers cluster_secret must be the same, the"
+                " clocks must agree within a minute, and that server's node_url must be its URL among the peers."
+            )
             log.warning(refusal, host_of(url))
         return None
     results = _parsed_results(content) if answer.status == http.client.OK else None
@@ -225,6 +231,8 @@ def _parsed_write(told: dict[str, object]) -> ForwardedWrite:
         contents[name] = None if content is None else b64decode(_text(content), validate=True)
         if before[name] and not is_object_id(before[name]):
             raise ValueError(name)
+    if "\0" in _text(told["message"]):  # Git cuts a message off there
+        raise ValueError
     words = CommitMessage(_text(told["message"]), _signature(told["author"]), _signature(told["committer"]))
     return ForwardedWrite(contents, before, words, frozenset(executable))
 
@@ -260,6 +268,8 @@ def _signature(told: object) -> Signature:
     author = Author(_text(name), _text(email))
     if any(char in "<>\n\0" for char in author.name + author.email) or abs(offset) > 24 * 60:
         raise ValueError(author.name)
+    if isinstance(when, bool) or not 0 <= when <= MAX_TIME:
+        raise ValueError(when)
     return Signature(author, when, offset)
 
 

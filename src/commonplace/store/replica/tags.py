@@ -81,7 +81,7 @@ def _write(repository: GitRepository, content: bytes) -> None:
     beside = f"commonplace-{secrets.token_hex(6)}.tags"
     try:
         with gitdir_files.opened_parent(repository.common, beside) as (folder, name), Unsynced() as unsynced:
-            unsynced.create(name, content, dir_fd=folder)
+            unsynced.create(name, content, dir_fd=folder, of_git=True)
             unsynced.sync()
             os.rename(name, PACKED_REFS, src_dir_fd=folder, dst_dir_fd=folder)
     finally:

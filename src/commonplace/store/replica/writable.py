@@ -166,7 +166,7 @@ class WritableReplicaStore(BareStore):
             return None
         results = None
         try:
-            results = send_writes(url, self._secret, body, len(handed))
+            results = send_writes(url, self._secret, body, len(handed), lease.url)
             if results and all(isinstance(one.error, UnavailableError) for one in results):
                 results = None  # that server cannot reach the remote, but this one may
         finally:

@@ -63,7 +63,7 @@ class WriterLease:
         self._name = name
         self._clock = clock
         self._repository = repository
-        self._url = url
+        self.url = url
         self._peers = frozenset(peers) - {url}
         ranked = sorted({*peers, url} - {""}, key=lambda one: _weight(base, one), reverse=True)
         self._before = [one for one in (ranked[: ranked.index(url)] if url else ranked) if one != url]
@@ -88,12 +88,12 @@ class WriterLease:
 
     def _log_change(self, before: str) -> None:
         """Log that this server has taken the lease over, or has lost it. Renewals are not logged."""
-        if not self._url or before == self._owner:
+        if not self.url or before == self._owner:
             return
         lease = self._commit[:SHOWN_ID] or "none"
-        if self._owner == self._url:
+        if self._owner == self.url:
             log.info("%s: this server has taken over the lease of writing (lease %s)", self._name, lease)
-        elif before == self._url:
+        elif before == self.url:
             other = f"to {host_of(self._owner)}" if self._owner else "because the remote has none any more"
             log.info("%s: this server has lost the lease of writing %s (lease %s)", self._name, other, lease)
 
@@ -138,7 +138,7 @@ class WriterLease:
     def is_own(self) -> bool:
         """Whether this server has the lease, as of the last fetch or push."""
         with self._lock:
-            return self._owner == self._url and self._clock() - self._since < LEASE_SECONDS
+            return self._owner == self.url and self._clock() - self._since < LEASE_SECONDS
 
     def renewal(self) -> tuple[str, str] | None:
         """A new lease of this server, and the lease that it replaces ("" for none); None if renewal is not due.
@@ -146,15 +146,15 @@ class WriterLease:
         Raises:
             OSError: the clone cannot be written.
         """
-        if not self._url:
+        if not self.url:
             return None
         with self._lock:
-            if self._owner == self._url and self._clock() - self._since < RENEW_SECONDS:
+            if self._owner == self.url and self._clock() - self._since < RENEW_SECONDS:
                 return None
             before = self._commit
         objects = NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)
         objects.add("tree", b"")
-        words = commit_message(self._repository, f"{_SUBJECT}\n\n{self._url}\n{secrets.token_hex(8)}", None)
+        words = commit_message(self._repository, f"{_SUBJECT}\n\n{self.url}\n{secrets.token_hex(8)}", None)
         commit = objects.add("commit", words.content(EMPTY_TREE, ""))
         with Unsynced() as unsynced:
             objects.write(unsynced)

@@ -6,12 +6,13 @@ Adapters are imported lazily, as in `bootstrap`.
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.background_sync import watch_and_sync
 from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.private_files import private_folder
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import ServiceProvider, Services
 from commonplace.settings.folders import is_folder
@@ -42,6 +43,9 @@ class SpaceApplication:
         from commonplace.toolsets.pages.service.space_file import SpaceFile
 
         self._settings = settings
+        for folder in (settings.cache_dir, settings.state_dir):
+            with suppress(OSError):  # its first use says what is wrong
+                private_folder(folder)
         store = open_store(_folder(settings), commit="manual", state_dir=settings.state_dir)
         self.space = SpaceFile(store)
         server = server_of(settings, self.space())

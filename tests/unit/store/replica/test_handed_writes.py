@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 import pytest
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, signature_of
+from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, signature_in
 from commonplace.domain.errors import ConflictError, GitError, InvalidInputError
 from commonplace.store.git.commits import CommitMessage
 from commonplace.store.git.identity import Signature
@@ -80,21 +80,39 @@ def test_results_come_back_with_their_errors() -> None:
         WriteResult(error=GitError("Refused.", kind="remote")),
     ]
     with answering(200, {"results": format_results(results)}) as (url, asked):
-        found = send_writes(url, "secret", format_writes("key", [WRITE, WRITE, WRITE]), 3)
+        found = send_writes(url, "secret", format_writes("key", [WRITE, WRITE, WRITE]), 3, "http://me")
     assert found is not None
     assert found[0] == results[0]
     assert isinstance(found[1].error, ConflictError)
     assert (str(found[1].error), found[1].error.context["current_revision"]) == ("a.md was changed.", BLOB)
     assert isinstance(found[2].error, GitError)
     ((path, signature, body),) = asked
-    assert (path, signature) == (WRITES_PATH, signature_of(body, "secret"))
+    assert path == WRITES_PATH
+    facts = signature_in(signature, body, "secret")
+    assert facts is not None
+    assert (facts.sender, facts.recipient) == ("http://me", url)
+
+
+@pytest.mark.parametrize("when", [10**30, -1, 253_402_300_800, True, 1.5, "1"])
+def test_a_time_that_git_cannot_record_is_refused(when: object) -> None:
+    told = json.loads(BODY)
+    told["writes"][0]["author"][2] = when
+    with pytest.raises(InvalidInputError):
+        parse_writes(json.dumps(told).encode())
+
+
+def test_a_message_with_nul_is_refused() -> None:
+    told = json.loads(BODY)
+    told["writes"][0]["message"] = "Subject\0hidden"
+    with pytest.raises(InvalidInputError):
+        parse_writes(json.dumps(told).encode())
 
 
 @pytest.mark.parametrize("status", [401, 404, 413, 422])
 def test_a_server_that_refuses_them_has_not_written_them(status: int, caplog: pytest.LogCaptureFixture) -> None:
     with answering(status, {"error": "no"}) as (url, _):
         assert send_writes(url, "secret", BODY, 1) is None
-    assert ("cluster_secret must be the same on both" in caplog.text) == (status == 401)
+    assert ("cluster_secret must be the same" in caplog.text) == (status == 401)
 
 
 def test_a_server_that_is_not_there_has_not_written_them() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
+from commonplace.domain.private_files import exposed
 from commonplace.faces.cli.output import short_path
 from commonplace.settings import Flags, Settings, config_file, origins
 
@@ -51,8 +52,15 @@ def folders(chosen: Settings) -> Iterator[Diagnostic]:
             command = f"sudo chown -R $USER {shlex.quote(str(nearest))}" if os.path.isdir(nearest) else ""
             hint = f"Give it to this user, or set {name} to another folder."
             yield Diagnostic("permissions", Severity.WARNING, name, message, hint, command)
+        elif open_to_others := next(exposed(folder), None):
+            message = (
+                f"Others have permissions for {short_path(open_to_others)}, which holds {what} with text of pages."
+            )
+            command = f"chmod -R go= {shlex.quote(str(folder))}"
+            yield Diagnostic("permissions", Severity.WARNING, name, message, "Keep it to yourself:", command)
         else:
-            yield Diagnostic("permissions", None, name, f"{short_path(folder)}, for {what}, can be written.")
+            message = f"{short_path(folder)}, for {what}, can be written, and only by this user."
+            yield Diagnostic("permissions", None, name, message)
     for folder in dict.fromkeys((*chosen.kb, chosen.cache_dir)):
         yield from _room(folder)
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from commonplace.domain.errors import ConfigError, UnavailableError
+from commonplace.domain.private_files import user_umask
 
 _AFTER_COLON = frozenset({"hx", "helix", "zed", "subl", "sublime_text"})
 """Editors with the syntax `FILE:LINE`."""
@@ -56,7 +57,7 @@ def open_in_editor(file: Path, line: int) -> None:
     """
     command = editor_command(file, line, os.environ)
     try:
-        code = subprocess.run(command, check=False).returncode  # noqa: S603 - the user's own editor, without a shell
+        code = subprocess.run(command, check=False, umask=user_umask()).returncode  # noqa: S603 - the user's own editor, without a shell
     except OSError as error:
         raise UnavailableError(
             f"The editor {command[0]!r} cannot be started: {error.strerror}.",

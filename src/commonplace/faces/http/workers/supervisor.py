@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commonplace.domain.errors import ConfigError
+from commonplace.domain.private_files import user_umask
 from commonplace.faces.access.process_secret import SECRET_BYTES
 from commonplace.faces.http.listener import serving_line
 from commonplace.faces.http.workers.board import MAX_WORKERS, Board
@@ -260,6 +261,7 @@ class Supervisor:
                     stdin=subprocess.DEVNULL,
                     pass_fds=given.files,
                     env=self._environment(given),
+                    umask=user_umask(),
                     process_group=0,  # the supervisor alone gets a terminal's signals and forwards each once
                 )
             except OSError as error:

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from commonplace.domain.private_files import user_modes
 from commonplace.store.disk.durable import Unsynced, write_all
 from commonplace.store.disk.folder import opened_folder
 
@@ -33,7 +34,7 @@ def opened_parent(base: Path, name: str, *, make: bool = False) -> Generator[tup
     *folders, last = name.split("/")
     if make:
         for depth, part in enumerate(folders):
-            with opened_folder(base, folders[:depth]) as above, suppress(FileExistsError):
+            with opened_folder(base, folders[:depth]) as above, suppress(FileExistsError), user_modes(above):
                 os.mkdir(part, dir_fd=above)
     with opened_folder(base, folders) as folder:
         yield folder, last
@@ -79,7 +80,7 @@ def link_or_copy(base: Path, source: str, target: str) -> None:
         except OSError:  # the file system has no hard links
             content = _content(old, before)
             with Unsynced() as unsynced:
-                unsynced.create(new, content, dir_fd=folder)
+                unsynced.create(new, content, dir_fd=folder, of_git=True)
 
 
 def read(base: Path, name: str) -> bytes:
@@ -106,7 +107,7 @@ def append(base: Path, name: str, content: bytes, *, create: bool) -> None:
     """
     flags = _APPEND | (os.O_CREAT if create else 0)
     try:
-        with opened_parent(base, name, make=create) as (folder, last):
+        with opened_parent(base, name, make=create) as (folder, last), user_modes(folder):
             descriptor = os.open(last, flags, 0o666, dir_fd=folder)
     except FileNotFoundError:
         if create:

@@ -18,6 +18,7 @@ from typing import cast
 
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.json import Json
+from commonplace.domain.private_files import user_umask
 from commonplace.toolsets.cascade.rules.foreign import BROKEN
 from commonplace.toolsets.cascade.rules.health import outside_line
 
@@ -57,6 +58,7 @@ class ServerProcess:
                 bufsize=0,
                 env=environment,
                 start_new_session=True,
+                umask=user_umask(),
             )
         except (OSError, ValueError) as error:
             reason = (

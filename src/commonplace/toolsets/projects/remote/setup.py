@@ -17,6 +17,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.ports import Store
+from commonplace.domain.private_files import user_modes
 from commonplace.store.discovery import open_store, retention_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
@@ -149,7 +150,8 @@ def _no_repository(message: str) -> GitError:
 def _made(path: Path) -> bool:
     """Create a repository at the path if there is none. Returns whether it was created."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        with user_modes():
+            path.mkdir(parents=True, exist_ok=True)
         if (path / ".git" / "HEAD").exists():
             return False
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -175,7 +177,8 @@ def _make(path: Path) -> None:
     for left in path.glob(f"{_MAKING}*"):
         _remove(left)
     making = Path(tempfile.mkdtemp(prefix=_MAKING, dir=path))
-    guarded(lambda: pygit2.init_repository(str(making), initial_head="main"))
+    with user_modes():
+        guarded(lambda: pygit2.init_repository(str(making), initial_head="main"))
     (making / ".git").rename(path / ".git")
     making.rmdir()
 

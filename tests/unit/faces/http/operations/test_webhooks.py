@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from asgi import Answer, asked
+from commonplace.faces.access.used_once import UsedOnce
 from commonplace.faces.http.operations.webhooks import MAX_URL, PATH, GitWebhook
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
@@ -32,7 +35,7 @@ def hook(tmp_path: Path) -> Iterator[Hook]:
         opened = [plain, replace(plain, name="one", replica=one), replace(plain, name="two", replica=two)]
         collections = Collections(lambda: opened)
         assert len(collections.members) == 3
-        yield GitWebhook(Services(collections=collections), SECRET), one, two
+        yield GitWebhook(Services(collections=collections), SECRET, UsedOnce(tmp_path / "state")), one, two
 
 
 def signature(body: bytes, secret: str = SECRET) -> str:
@@ -118,6 +121,43 @@ def test_an_announcement_that_names_no_replica_wakes_all_of_them(hook: Hook, bod
     made, one, two = hook
     assert sent(made, body, x_hub_signature_256=signature(body)).status == 202
     assert (one.refreshed, two.refreshed) == (1, 1)
+
+
+@pytest.mark.parametrize("headers", [{"x_hub_signature_256": signature(b"{}")}, {"x_gitlab_token": SECRET}])
+def test_an_announcement_that_is_sent_again_is_accepted_and_wakes_nobody(hook: Hook, headers: dict[str, str]) -> None:
+    made, one, two = hook
+    named = {name: value.encode().decode("latin-1") for name, value in headers.items()}
+    assert [sent(made, b"{}", **named).status for _ in range(3)] == [202, 202, 202]
+    assert (one.refreshed, two.refreshed) == (1, 1)
+
+
+def standard(body: bytes, number: str, when: int, secret: str = SECRET) -> dict[str, str]:
+    digest = hmac.digest(secret.encode(), f"{number}.{when}.".encode() + body, "sha256")
+    signed = f"v1,AAAA v1,{base64.b64encode(digest).decode()}"
+    return {"webhook_id": number, "webhook_timestamp": str(when), "webhook_signature": signed}
+
+
+def test_a_signed_time_and_number_are_checked(hook: Hook) -> None:
+    made, one, _ = hook
+    now = int(time.time())
+    good = standard(b"{}", "msg_1", now)
+    for wrong in (
+        standard(b"{}", "msg_1", now - 90),
+        standard(b"{}", "msg_1", now + 90),
+        standard(b"{}", "", now),
+        standard(b"{}", "msg_1", now, "other"),
+        standard(b"{} ", "msg_1", now),
+        good | {"webhook_id": "msg_2"},
+        good | {"webhook_timestamp": str(now + 1)},
+        good | {"webhook_timestamp": ""},
+        good | {"webhook_signature": "", "x_hub_signature_256": signature(b"{}")},
+    ):
+        assert sent(made, b"{}", **wrong).status == 401
+    assert one.refreshed == 0
+    assert [sent(made, b"{}", **good).status for _ in range(2)] == [202, 202]
+    assert one.refreshed == 1
+    assert sent(made, b"{}", **standard(b"{}", "msg_2", now)).status == 202
+    assert one.refreshed == 2
 
 
 def test_only_a_post_to_the_one_path_is_an_announcement(hook: Hook) -> None:
