@@ -195,6 +195,7 @@ class Application:
         # Keys and writes refer to names. With several remotes, a push must not give one collection another's name.
         declared = "" if follower and len(self.settings.replica_of) > 1 else declared_schema(store).name
         name = unique_name(declared or store.name, opened)
+        others = frozenset({declared, store.name}) - {"", name}
         index = self._index(store)
         past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style))
         if past is not None:
@@ -205,7 +206,9 @@ class Application:
         if self._cluster and base and follower:
             searched, self._tailers[folder] = self._cluster.searched(base, follower, index)
         meaning = self._meaning(index, store, base)
-        return Collection(name, store, searched, extensions, meaning, past, follower, reranker=self._reranker)
+        return Collection(
+            name, store, searched, extensions, meaning, past, follower, reranker=self._reranker, other_names=others
+        )
 
     def _meaning(self, index: LocalIndex, store: Store, base: SharedBase | None) -> SemanticIndex | None:
         """The semantic index of a collection; None if search by meaning is switched off."""

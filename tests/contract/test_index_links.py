@@ -151,11 +151,11 @@ def test_a_document_as_given_is_resolved_without_being_indexed(base: Indexed) ->
 
 def test_links_that_name_another_collection_are_found_by_its_name(base: Indexed) -> None:
     base.update("out.md", "# Out\n\nLook at [[other:thing]] there.\n")
-    found = base.index.links_into("other")
+    found = base.index.links_into(["other"])
     assert [(link.source.path, link.link.target, link.sentence) for link in found] == [
         ("out.md", "thing", "Look at other:thing there.")
     ]
-    assert base.index.links_into("another") == []
+    assert base.index.links_into(["another"]) == []
 
 
 def test_links_are_found_by_the_key_of_their_target(base: Indexed) -> None:

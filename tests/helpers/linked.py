@@ -21,6 +21,7 @@ class Collection:
                 self.keys.setdefault(key, []).append(one)
 
     sites: Sequence[SiteTree] = ()
+    own_names: Sequence[str] = ("own",)
 
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None

@@ -24,6 +24,7 @@ class Tree:
     """The paths of a folder, as the rules of links ask for them."""
 
     sites = ()
+    own_names = ()
 
     def __init__(self, folder: Path) -> None:
         self.paths = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}

@@ -35,7 +35,6 @@ LINKS = [
     "[t](../NOTES/page.md)", "[[own:page]]", "[self](src.md)", "[[src]]",
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(LINKS) | st.sampled_from(WHOLE), max_size=12).map(" ".join)
-OWN = "own"
 
 
 def collection(places: list[str]) -> Collection:
@@ -43,7 +42,7 @@ def collection(places: list[str]) -> Collection:
 
 
 def leads(document: Document, base: Collection) -> list[Address | None]:
-    return [resolve(link, document.address, base, collection=OWN) for link in document.links]
+    return [resolve(link, document.address, base) for link in document.links]
 
 
 def leading(source: Address, base: Collection) -> Callable[[str, LinkKind], Address | None]:

@@ -19,13 +19,13 @@ In a docs tree (`domain.sites`) a Markdown link is first resolved by the rules o
 
 A path matches as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, if it names a folder, as
 the `index.md` or `README.md` in it. It never leads above the root. If a rule matches several documents equally, the
-link is ambiguous and resolves to nothing. `[[kb:id]]` names a document of the collection `kb`; in a collection without
-such a neighbour `kb:id` is an ordinary target.
+link is ambiguous and resolves to nothing. `[[kb:id]]` names a document of the collection `kb`, also inside `kb` itself;
+in any other collection it is first an ordinary target, and then one of the neighbour `kb`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -89,6 +89,11 @@ class LinkLookup(Protocol):
         """The docs trees of the collection."""
         ...
 
+    @property
+    def own_names(self) -> Collection[str]:
+        """The collection's names, each of which its links may use as a prefix."""
+        ...
+
 
 def link_key(target: str) -> str:
     """The lookup key of a target: its last part without suffix, folded; "" if there is none."""
@@ -106,17 +111,16 @@ def name_keys(named: NamedDocument) -> frozenset[str]:
     return frozenset(key for key in map(link_key, names) if key)
 
 
-def resolve(link: Link, source: Address, lookup: LinkLookup, *, collection: str = "") -> Address | None:
+def resolve(link: Link, source: Address, lookup: LinkLookup) -> Address | None:
     """The target of a link inside its own collection; None if the link is broken or ambiguous.
 
     Args:
         link: The link as parsed.
         source: The document that contains the link.
         lookup: The collection.
-        collection: The collection's own name, which its links may use as a prefix.
     """
     target = link.target
-    if link.collection and link.collection != collection:
+    if link.collection and link.collection not in lookup.own_names:
         target = f"{link.collection}:{target}"
     elif not target:
         return source

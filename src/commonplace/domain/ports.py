@@ -392,8 +392,8 @@ class Index(Protocol):
         """
         ...
 
-    def links_into(self, collection: str) -> list[ResolvedLink]:
-        """Links of this collection's documents that name another collection (`[[kb:id]]`), by source, then order."""
+    def links_into(self, names: Sequence[str]) -> list[ResolvedLink]:
+        """Links that name a collection by one of these names (`[[kb:id]]`) and nothing here, by source, then order."""
         ...
 
     def links_named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 from commonplace.domain.addresses import Address
@@ -23,7 +23,7 @@ class Ask(Protocol):
 
 
 class IndexLookup:
-    """`LinkLookup` on the current state of an index; docs trees are those of the first call.
+    """`LinkLookup` on the current state of an index; docs trees and own names are those of the first call.
 
     Args:
         ask: Runs a query on the index.
@@ -34,6 +34,7 @@ class IndexLookup:
         self._ask = ask
         self._store = store
         self._sites: Sequence[SiteTree] | None = None
+        self._own_names: Collection[str] | None = None
 
     def at(self, path: str) -> Address | None:
         """The document or other file at exactly this path."""
@@ -53,3 +54,10 @@ class IndexLookup:
         if self._sites is None:
             self._sites = self._ask(lambda view: view.lookup(self._store).sites)
         return self._sites
+
+    @property
+    def own_names(self) -> Collection[str]:
+        """The collection's names."""
+        if self._own_names is None:
+            self._own_names = self._ask(lambda view: view.lookup(self._store).own_names)
+        return self._own_names

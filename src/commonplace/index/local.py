@@ -227,9 +227,9 @@ class LocalIndex:
         links = self._query(lambda view: self._links(view).to(address, sources))
         return with_sentences(self._store, links) if sentences else links
 
-    def links_into(self, collection: str) -> list[ResolvedLink]:
-        """Links that name another collection, with their sentences."""
-        return with_sentences(self._store, self._query(lambda view: self._links(view).into(collection)))
+    def links_into(self, names: Sequence[str]) -> list[ResolvedLink]:
+        """Links that name another collection by one of these names, with their sentences."""
+        return with_sentences(self._store, self._query(lambda view: self._links(view).into(names)))
 
     def links_named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:
         """Links whose target has one of these keys. Opens no document."""

@@ -56,6 +56,8 @@ class Collection:
     """Whether this is a past state of a collection."""
     reranker: Reranker | None = None
     """The cross-encoder that reorders the best hits by meaning; None if no server is set."""
+    other_names: frozenset[str] = frozenset()
+    """Further names by which links and callers mean it: `name` in `kb.yaml`, and the folder's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +96,38 @@ class Collections:
         """The collections that are open already. Opens none."""
         return self._members or ()
 
+    def named(self, name: str, home: Collection | None = None) -> Collection | None:
+        """The collection that a name means; None if there is none, or if several have it among their other names.
+
+        Args:
+            name: The name.
+            home: The collection whose document has the name in a link. Its own names mean itself.
+        """
+        if home is not None and (not name or name == home.name or name in home.other_names):
+            return home
+        for collection in self.members:
+            if collection.name == name:
+                return collection
+        others = [collection for collection in self.members if name in collection.other_names]
+        return others[0] if len(others) == 1 else None
+
     def get(self, name: str) -> Collection:
         """The collection with this name.
 
         Raises:
             NotFoundError: kind "collection"; context holds `nearest`.
         """
-        for collection in self.members:
-            if collection.name == name:
-                return collection
+        collection = self.named(name)
+        if collection is not None:
+            return collection
         names = [collection.name for collection in self.members]
+        alike = [collection.name for collection in self.members if name in collection.other_names]
+        problem = f"{name!r} means several collections" if alike else f"There is no collection named {name!r}"
         raise NotFoundError(
-            f"There is no collection named {name!r}. Open: {', '.join(names)}.",
+            f"{problem}. Open: {', '.join(names)}.",
             kind="collection",
             hint="Give one of the open collections.",
-            nearest=get_close_matches(name, names, MAX_NEAREST_IDS),
+            nearest=alike[:MAX_NEAREST_IDS] or get_close_matches(name, names, MAX_NEAREST_IDS),
         )
 
     def only(self, names: frozenset[str]) -> Collections:
@@ -287,8 +306,9 @@ def find_document(collections: Collections, reference: str, name: str | None = N
 def _linked_document(collections: Collections, target: str, name: str | None) -> FoundDocument | None:
     """The document that a link with this target names."""
     base, colon, rest = target.partition(":")
-    if colon and name in {None, base} and any(one.name == base for one in collections):
-        name, target = base, rest
+    named = collections.named(base) if colon else None
+    if named is not None and name in {None, named.name, *named.other_names}:
+        name, target = named.name, rest
     for wanted in dict.fromkeys(filter(None, (target, target.partition("#")[0].rstrip()))):
         for collection in collections.select(name):
             record = collection.index.find(wanted)

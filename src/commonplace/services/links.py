@@ -40,16 +40,26 @@ def incoming(collections: Collections, collection: Collection, address: Address)
     """Links of other documents to this one, those of other collections last; relations are inverted."""
     invert = _inverter(collection)
     neighbours = [_incoming(collection, resolved, invert) for resolved in collection.index.links_to(address)]
-    record = collection.index.record(address)
-    for other in collections:
-        if other.name == collection.name or record is None:
-            continue
+    for other, links in by_name(collections, collection, address):
         invert = _inverter(other)
-        for resolved in other.index.links_into(collection.name):
-            target = _in_collection(collection, resolved)
-            if target is not None and target.address == address:
-                neighbours.append(_incoming(other, resolved, invert))
+        neighbours += [_incoming(other, resolved, invert) for resolved in links]
     return neighbours
+
+
+def by_name(
+    collections: Collections, collection: Collection, address: Address
+) -> Iterator[tuple[Collection, list[ResolvedLink]]]:
+    """The links to a document that the index of their own collection does not follow (`[[kb:id]]`), by collection."""
+    if collection.index.record(address) is None:
+        return
+    names = sorted({collection.name, *collection.other_names})
+    for other in collections:
+        found = [(one, target_by_name(collections, other, one)) for one in other.index.links_into(names)]
+        links = [
+            one for one, to in found if to and (to.collection.name, to.record.address) == (collection.name, address)
+        ]
+        if links:
+            yield other, links
 
 
 def as_read_in(collection: Collection, document: Document) -> Document:
@@ -118,15 +128,16 @@ def _incoming(collection: Collection, resolved: ResolvedLink, invert: Callable[[
 
 
 def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> FoundDocument | None:
-    if resolved.link.collection and resolved.link.collection != collection.name:
-        for other in collections:
-            if other.name == resolved.link.collection:
-                record = _in_collection(other, resolved)
-                return FoundDocument(other, record) if record else None
-        return None
-    record = collection.index.record(resolved.target) if resolved.target else None
+    if resolved.target is None:
+        return target_by_name(collections, collection, resolved)
+    record = collection.index.record(resolved.target)
     return FoundDocument(collection, record) if record else None
 
 
-def _in_collection(collection: Collection, resolved: ResolvedLink) -> Record | None:
-    return collection.index.find(resolved.link.target)
+def target_by_name(collections: Collections, home: Collection, resolved: ResolvedLink) -> FoundDocument | None:
+    """The document that a link of `home` names as `[[kb:id]]`, if nothing in `home` has that name; else None."""
+    if resolved.target is not None or not resolved.link.collection:
+        return None
+    named = collections.named(resolved.link.collection, home)
+    record = named.index.find(resolved.link.target) if named else None
+    return FoundDocument(named, record) if named and record else None

@@ -152,10 +152,10 @@ def test_a_fragment_alone_is_the_document_itself() -> None:
 
 def test_a_collection_in_front_is_its_own_or_part_of_the_target() -> None:
     source = Address("notes/page.md")
-    assert resolve(wiki("idea", "own"), source, BASE, collection="own") == Address("idea.md")
-    assert resolve(wiki("idea", "other"), source, BASE, collection="own") is None
-    assert resolve(wiki("thing", "kb"), source, BASE, collection="own") == Address("kb/x.md")
-    assert resolve(wiki("", "own", "h"), source, BASE, collection="own") == source
+    assert resolve(wiki("idea", "own"), source, BASE) == Address("idea.md")
+    assert resolve(wiki("idea", "other"), source, BASE) is None
+    assert resolve(wiki("thing", "kb"), source, BASE) == Address("kb/x.md")
+    assert resolve(wiki("", "own", "h"), source, BASE) == source
 
 
 def test_the_kind_of_a_link_decides_where_its_path_begins() -> None:

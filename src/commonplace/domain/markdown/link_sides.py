@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import IntFlag
 
 from commonplace.domain.addresses import Address
@@ -68,7 +68,7 @@ def in_order(link: Link) -> tuple[Link, Link] | None:
 
 
 def chosen(
-    link: Link, side: PageSide, follow: Callable[[Link], Address | None], collection: str = ""
+    link: Link, side: PageSide, follow: Callable[[Link], Address | None], own_names: Collection[str] = ()
 ) -> tuple[Link, Address | None]:
     """A link as interpreted by a reader, and its target.
 
@@ -76,14 +76,14 @@ def chosen(
         link: The link, by either of its sides.
         side: The reader's side.
         follow: Returns the target of a side.
-        collection: Name of the link's own collection.
+        own_names: Names of the link's own collection.
     """
     both = in_order(link)
     if both is None:
         return link, follow(link)
     targets = [follow(one) for one in both]
     there = [
-        presence(target, elsewhere=one.collection not in {"", collection})
+        presence(target, elsewhere=bool(one.collection) and one.collection not in own_names)
         for one, target in zip(both, targets, strict=True)
     ]
     taken = 0 if side in readers(*there)[0] else 1

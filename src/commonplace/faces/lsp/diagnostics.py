@@ -82,7 +82,6 @@ def _message(page: EditorPage, rule: str, resolved: ResolvedLink) -> str:
 
 def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, ResolvedLink]]:
     """The rule and the link of each broken link of a page."""
-    names = {one.name for one in pages.collections.members}
     checked: dict[tuple[Address, str], bool] = {}
     fragments: dict[Address, Fragments | None] = {}
     for resolved in page.collection.index.resolve(page.document):
@@ -90,8 +89,7 @@ def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, Resolve
         if not _place_of(link).end:
             continue
         if resolved.target is None:
-            elsewhere = link.collection in names - {page.collection.name}
-            if not (elsewhere and pages.target(page, resolved)) and not _is_own_name(page, resolved):
+            if not pages.target(page, resolved) and not _is_own_name(page, resolved):
                 yield BROKEN_LINK, resolved
         elif link.fragment and resolved.target.is_document:
             named = (resolved.target, link.fragment)

@@ -27,6 +27,7 @@ from commonplace.domain.errors import InvalidInputError, KnowledgeError
 from commonplace.domain.query import ResolvedLink, SearchQuery
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, SourceText, heading_span
 from commonplace.services.collections import Collection
+from commonplace.services.links import by_name
 
 MAX_HOVER_CHARS = 2_000
 MAX_FOUND = 25
@@ -131,12 +132,8 @@ def links_to_page(pages: EditorPages, home: EditorPage) -> Iterator[tuple[Source
 def _indexed_links(pages: EditorPages, home: EditorPage) -> Iterator[tuple[Collection, ResolvedLink]]:
     for resolved in home.collection.index.links_to(home.address, sentences=False):
         yield home.collection, resolved
-    for other in pages.collections.members:
-        if other.name != home.collection.name:
-            for resolved in other.index.links_into(home.collection.name):
-                found = home.collection.index.find(resolved.link.target)
-                if found is not None and found.address == home.address:
-                    yield other, resolved
+    for other, links in by_name(pages.collections, home.collection, home.address):
+        yield from ((other, resolved) for resolved in links)
 
 
 def section_finder(page: EditorPage) -> Callable[[Link], Section | None]:

@@ -19,6 +19,7 @@ from commonplace.domain.query import ResolvedLink
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.faces.lsp.positions import LineTable
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.links import target_by_name
 
 _BLOCK_ID = re.compile(rb"[ \t]+\^[A-Za-z0-9-]+[ \t]*$")
 
@@ -184,16 +185,10 @@ class EditorPages:
         return fragment_of(target, resolved.link)
 
     def _target_address(self, page: EditorPage, resolved: ResolvedLink) -> tuple[Collection, Address] | None:
-        name = resolved.link.collection
         if resolved.target is not None:
             return page.collection, resolved.target
-        if not name or name == page.collection.name:
-            return None
-        for other in self.collections.members:
-            if other.name == name:
-                record = other.index.find(resolved.link.target)
-                return (other, record.address) if record else None
-        return None
+        found = target_by_name(self.collections, page.collection, resolved)
+        return (found.collection, found.record.address) if found else None
 
     def _place(self, file: Path | None) -> tuple[Collection, Address] | None:
         """The collection whose folder is the innermost around a file, and the file's address; None if there is none."""

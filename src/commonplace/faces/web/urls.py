@@ -57,7 +57,7 @@ def split_path(path: str, collections: Collections, first: str) -> tuple[Collect
     if not path.startswith(COLLECTION_MARK):
         return visible.get(first), path
     beginning, _, rest = path.partition("/")
-    found, own = visible.get(beginning.removeprefix(COLLECTION_MARK)), visible.get(first)
+    found, own = collections.named(beginning.removeprefix(COLLECTION_MARK)), visible.get(first)
     if found is None and own is not None and _holds(own, beginning):
         return own, path
     return found, rest

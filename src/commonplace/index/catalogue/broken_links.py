@@ -100,7 +100,7 @@ def find_broken_links(
             many = len(rows) > LINK_THRESHOLD
             lookups.append(_Documents(connection, CatalogueLookup(connection, store, others), many=many))
         lookups[0].places.clear()
-        target = resolve(one.link, one.source, lookups[0], collection=store.name)
+        target = resolve(one.link, one.source, lookups[0])
         return frozenset(lookups[0].places) if target is None else None
 
     links: list[tuple[ResolvedLink, frozenset[str]]] = []
@@ -133,6 +133,7 @@ class _Documents:
             self._lookup.read_all_names()
         self.places: set[str] = set()
         self.sites = lookup.sites
+        self.own_names = lookup.own_names
 
     def at(self, path: str) -> Address | None:
         if path in self._paths:

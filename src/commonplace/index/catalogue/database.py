@@ -27,6 +27,8 @@ If SQLite's unlock fails without an error, one of this process's own connections
 
 SITES = "sites"
 """Key in `meta` of the docs trees as JSON."""
+DECLARED_NAME = "declared_name"
+"""Key in `meta` of the name that `kb.yaml` declares; "" for none."""
 LANGUAGE_FOLDERS = "language_folders"
 """Key in `meta` of the folders that hold translations, as a JSON list."""
 

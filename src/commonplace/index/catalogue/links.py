@@ -29,7 +29,7 @@ from commonplace.domain.markdown.link_sides import EVERY_SIDE, presence, readers
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.domain.sites.tree import SiteTree
-from commonplace.index.catalogue.database import grow, sql, stored_sites
+from commonplace.index.catalogue.database import DECLARED_NAME, grow, read_meta, sql, stored_sites
 from commonplace.index.catalogue.document_rows import (
     DocumentColumns,
     aliases_from,
@@ -73,7 +73,7 @@ class CatalogueLookup:
     ) -> None:
         self._connection = connection
         self._store = store
-        self.collection = store.name
+        self.own_names = _own_names(connection, store)
         self._others = others
         self._paths = paths
         self._folders = None if paths is None else {path.rpartition("/")[0] for path in paths}
@@ -177,7 +177,6 @@ class LinkWriter:
         paths: Collection[str] | None = None,
     ) -> None:
         self._connection = connection
-        self._collection = store.name
         self._lookup = CatalogueLookup(connection, store, others, paths)
         self._first = paths is not None
         self._rows: list[_LinkRow] = []
@@ -246,7 +245,7 @@ class LinkWriter:
         """The rows of a link with two sides."""
         found = [self._target_columns(target, address) for target, _ in sides]
         there = [
-            presence(to, elsewhere=target[0] not in {"", self._collection})
+            presence(to, elsewhere=bool(target[0]) and target[0] not in self._lookup.own_names)
             for (target, _), (_, to) in zip(sides, found, strict=True)
         ]
         both = zip(sides, found, readers(*there), strict=True)
@@ -259,9 +258,9 @@ class LinkWriter:
         means = (*named, target_scope(target, collection, source, self._lookup.sites, markdown=markdown))
         columns = self._targets.get(means)
         if columns is None:
-            whole = f"{collection}:{target}" if collection not in {"", self._collection} else target
+            whole = f"{collection}:{target}" if collection and collection not in self._lookup.own_names else target
             link = Link(LinkKind.MARKDOWN if markdown else LinkKind.WIKI, target, target, collection=collection)
-            found = resolve(link, source, self._lookup, collection=self._collection)
+            found = resolve(link, source, self._lookup)
             key = link_key(whole) if whole else None
             columns = self._targets[means] = ((key, *_columns(found)), found)
         return columns
@@ -290,7 +289,7 @@ _UNRESOLVED = (
 
 
 _PRESENCE = (
-    "CASE WHEN {0}.target IS NOT NULL OR {0}.collection NOT IN ('', ?1) THEN 2"
+    "CASE WHEN {0}.target IS NOT NULL OR {0}.collection NOT IN (SELECT value FROM json_each(?1)) THEN 2"
     " WHEN {0}.attachment IS NOT NULL THEN 1 ELSE 0 END"
 )
 """SQL of `domain.markdown.link_sides.presence` for a row."""
@@ -304,6 +303,11 @@ _SET_READERS = sql(
     "AND o.source = ?2 AND o.ordinal = ?3 AND o.side = 3 - l.side)) WHERE l.source = ?2 AND l.ordinal = ?3",
 )
 """SQL of `domain.markdown.link_sides.readers` for both rows of a link."""
+
+
+def _own_names(connection: sqlite3.Connection, store: Store) -> frozenset[str]:
+    """The names of the collection: its folder's, and the one that `kb.yaml` declared at the last sync."""
+    return frozenset({store.name, str(read_meta(connection, DECLARED_NAME) or store.name)})
 
 
 def mark_unresolved(connection: sqlite3.Connection, keys: Iterable[str]) -> None:
@@ -324,7 +328,7 @@ def resolve_links(
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (ALL_LINKS,)).fetchone()
     which = "TRUE" if anew else _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
     values = (encode(others.keys() if others else ()),) if everything and not anew else ()
-    resolver = _Resolver(connection, CatalogueLookup(connection, store, others), store.name)
+    resolver = _Resolver(connection, CatalogueLookup(connection, store, others), anew=anew)
     if anew or everything:
         resolver.resolve_in_groups(which, values)
     else:  # few keys: SQLite finds their links by index
@@ -338,13 +342,14 @@ class _Resolver:
     Args:
         connection: The catalogue, inside a write transaction.
         lookup: The names of all documents.
-        collection: Name of the collection.
+        anew: Whether the rules have changed, so that the page side of `[[a|b]]` is decided again, too.
     """
 
-    def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, collection: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, lookup: CatalogueLookup, *, anew: bool) -> None:
         self._connection = connection
+        self._anew = anew
         self._lookup = lookup
-        self._collection = collection
+        self._here = encode(["", *lookup.own_names])
         self._found: dict[_Means, tuple[int | None, str | None]] = {}
 
     def resolve_in_groups(self, which: str, values: Sequence[str]) -> None:
@@ -362,6 +367,7 @@ class _Resolver:
             self._lookup.read_names({link_key(link.target) for link, _ in links})
         if len(self._found) > LINKS_AT_ONCE:
             self._found.clear()
+        sided = {(source, ordinal) for source, ordinal, side, *_ in rows if side and self._anew}
         changes: list[tuple[int | None, str | None, int, int, int]] = []
         for (link, address), (source, ordinal, side, *_, target, attachment) in zip(links, rows, strict=True):
             now = self._target(link, address)
@@ -370,13 +376,13 @@ class _Resolver:
         self._connection.executemany(
             "UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ? AND side = ?", changes
         )
-        pairs = {(self._collection, source, ordinal) for _, _, source, ordinal, side in changes if side}
-        self._connection.executemany(_SET_READERS, sorted(pairs))
+        sided |= {(source, ordinal) for _, _, source, ordinal, side in changes if side}
+        self._connection.executemany(_SET_READERS, [(self._here, *link) for link in sorted(sided)])
 
     def _target(self, link: Link, address: Address) -> tuple[int | None, str | None]:
         means = _means(link, address, self._lookup.sites)
         if means not in self._found:
-            found = resolve(link, address, self._lookup, collection=self._collection)
+            found = resolve(link, address, self._lookup)
             self._found[means] = _columns(found)
         return self._found[means]
 

@@ -51,9 +51,10 @@ class LinkQueries:
         key = document_key(target.path)
         return self._resolved(f"l.target = ? AND l.source <> ?{among}", (key, key, *keys))
 
-    def into(self, collection: str) -> list[ResolvedLink]:
-        """The links that name another collection, by source, then order."""
-        return self._resolved("l.collection = ? AND l.collection <> ''", (collection,))
+    def into(self, names: Sequence[str]) -> list[ResolvedLink]:
+        """The unresolved links that name another collection by one of these names, by source, then order."""
+        named = "l.collection IN (SELECT value FROM json_each(?)) AND l.collection <> '' AND l.target IS NULL"
+        return self._resolved(named, (encode(list(names)),))
 
     def named(self, keys: Sequence[str], *, either_side: bool = False) -> list[ResolvedLink]:
         """The links whose targets have one of these keys, resolved or not, by source, then order.
@@ -77,7 +78,7 @@ class LinkQueries:
         The index is not notified of new other files, so unresolved links are resolved once more.
         """
         found = self.unresolved(source)
-        return [one for one in found if resolve(one.link, source, lookup, collection=lookup.collection) is None]
+        return [one for one in found if resolve(one.link, source, lookup) is None]
 
     def edges(self) -> list[tuple[Address, Address]]:
         """Every pair of linked documents once, by source, then target; links within a document are omitted."""
@@ -128,7 +129,7 @@ def resolve_all(lookup: CatalogueLookup, document: Document, side: PageSide) -> 
     source = document.address
 
     def follow(link: Link) -> Address | None:
-        return resolve(link, source, lookup, collection=lookup.collection)
+        return resolve(link, source, lookup)
 
-    taken = [chosen(link, side, follow, lookup.collection) for link in document.links]
+    taken = [chosen(link, side, follow, lookup.own_names) for link in document.links]
     return [ResolvedLink(source=source, link=link, target=target) for link, target in taken]

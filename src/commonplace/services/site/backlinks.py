@@ -8,6 +8,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter, Record, ResolvedLink, SearchQuery
 from commonplace.domain.query_parser import plain_query
 from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.links import by_name
 from commonplace.services.site.derived import BoundedCache
 from commonplace.services.site.graph import ADJACENCY
 
@@ -72,11 +73,7 @@ def _found(collections: Collections, collection: Collection, address: Address, w
     read = linking[start : start + limit]
     sentences = _by_source(collection.index.links_to(address, sources=read)) if read else {}
     every = [_Source(collection, source, sentences.get(source, [])) for source in linking]
-    record = collection.index.record(address)
-    for other in collections:
-        if other.name == collection.name or record is None:
-            continue
-        into = [link for link in other.index.links_into(collection.name) if _leads_to(collection, link, record)]
+    for other, into in by_name(collections, collection, address):
         every += [_Source(other, source, kept) for source, kept in _by_source(into).items()]
     return Backlinks(len(every), [found for one in every[start : start + limit] if (found := one.backlink())])
 
@@ -96,11 +93,6 @@ def mentions(collection: Collection, record: Record, limit: int = MAX_MENTIONS) 
             snippet = hit.sections[0].snippet if hit.sections else ""
             result.setdefault(hit.record.address, Mention(FoundDocument(collection, hit.record), snippet))
     return list(result.values())[:limit]
-
-
-def _leads_to(collection: Collection, link: ResolvedLink, record: Record) -> bool:
-    target = collection.index.find(link.link.target)
-    return target is not None and target.address == record.address
 
 
 @dataclass(frozen=True, slots=True)

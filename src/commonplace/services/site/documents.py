@@ -14,6 +14,7 @@ from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
+from commonplace.services.links import target_by_name
 from commonplace.services.site.derived import BoundedCache
 
 MAX_PARSED_BYTES = 24_000_000
@@ -101,13 +102,13 @@ def link_targets(
 
 
 def _target(collections: Collections, collection: Collection, resolved: ResolvedLink) -> LinkTarget | None:
-    name = resolved.link.collection
-    if resolved.target is None and name and name != collection.name:
-        other = next((one for one in collections if one.name == name), None)
-        found = other.index.find(resolved.link.target) if other else None
-        return LinkTarget(other, found.address, is_document=True, title=found.title) if other and found else None
     if resolved.target is None:
-        return None
+        found = target_by_name(collections, collection, resolved)
+        return (
+            LinkTarget(found.collection, found.record.address, is_document=True, title=found.record.title)
+            if found
+            else None
+        )
     record = collection.index.record(resolved.target) if resolved.target.is_document else None
     title = record.title if record else ""
     return LinkTarget(collection, resolved.target, is_document=resolved.target.is_document, title=title)

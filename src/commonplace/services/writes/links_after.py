@@ -66,6 +66,11 @@ class LinksAfter:
         """The docs trees of the collection."""
         return self._lookup.sites
 
+    @property
+    def own_names(self) -> AbstractCollection[str]:
+        """The collection's names."""
+        return self._lookup.own_names
+
     def at(self, path: str) -> Address | None:
         """The document or other file at exactly this path."""
         address = Address(path)
@@ -89,7 +94,7 @@ class LinksAfter:
         """Target of a document's link after the change; None if it is broken, or leads into another collection."""
         means = link.collection, link.target, meaning_scope(link, source, self.sites), link.kind in MARKDOWN_KINDS
         if means not in self._targets:
-            self._targets[means] = resolve(link, source, self, collection=self._collection.name)
+            self._targets[means] = resolve(link, source, self)
         return self._targets[means]
 
     def leads(self, path: str, kind: LinkKind, source: Address) -> Address | None:

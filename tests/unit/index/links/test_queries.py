@@ -105,7 +105,7 @@ def test_a_side_that_is_set_holds_for_every_reader(base: Indexed) -> None:
 def test_a_side_that_names_another_collection_counts_as_a_page(base: Indexed) -> None:
     base.write("cross.md", "[[other:There|Also]] [[Also|other:There]] [[nothing|other:There]]\n")
     base.index.update([Address("cross.md")])
-    assert [one.link.target for one in base.index.links_into("other")] == ["There", "There"]
+    assert [one.link.target for one in base.index.links_into(["other"])] == ["There", "There"]
     assert [one.link.collection for one in base.index.links_from(Address("cross.md"))] == ["other", "", "other"]
 
 

@@ -56,7 +56,8 @@ class DocumentLinks:
     ) -> LinkHtml:
         urls, name = self.urls, self.collection.name
         if target is None:
-            return _missing(link, urls, name)
+            named = self.collections.named(link.collection, self.collection)
+            return _missing(link, urls, named.name if named else link.collection)
         if not target.is_document:
             url = urls.file(target.collection.name, target.address.path)
             path = target.address.path
@@ -119,7 +120,7 @@ def external_link(key: LinkKey) -> LinkHtml:
 
 
 def _missing(link: Link, urls: Urls, collection: str) -> LinkHtml:
-    url = f"/wanted/{urls.path(link.collection or collection, link.target)}"
+    url = f"/wanted/{urls.path(collection, link.target)}"
     opening = f'<a class="wanted" href="{escape(url)}" title="This page does not exist yet">'
     shown = escape(link.label or link.raw, quote=False)
     return LinkHtml(opening, lambda label, _title: f"{opening}{escape(label, quote=False) or shown}</a>")

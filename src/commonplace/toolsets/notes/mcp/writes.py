@@ -262,9 +262,10 @@ def _within(call: Call, collection: Collection, path: str) -> str:
     """
     path = path.strip().removeprefix("[[").removesuffix("]]")
     name, separator, rest = path.partition(":")
-    if not separator or name not in {one.name for one in call.services.collections}:
+    named = call.services.collections.named(name, collection) if separator and name else None
+    if named is None:
         return path
-    if name != collection.name:
+    if named.name != collection.name:
         raise InvalidInputError(
             "A page moves within its folder only.", kind="path", hint="Write it there, delete here."
         )

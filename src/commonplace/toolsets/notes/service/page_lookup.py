@@ -132,10 +132,9 @@ def _sides(reference: str) -> list[str]:
 
 def _chosen(collections: Collections, text: str) -> tuple[Sequence[Collection], str]:
     name, separator, rest = text.partition(":")
-    if separator:
-        for collection in collections:
-            if collection.name == name:
-                return (collection,), rest.strip()
+    collection = collections.named(name) if separator else None
+    if collection is not None:
+        return (collection,), rest.strip()
     return collections.members, text
 
 
