@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -12,10 +13,12 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.cluster.shared_index import BranchPosition, IndexDifferences, SharedBase
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.query import Filter, SearchQuery, SortKey
+from commonplace.domain.query import Filter, Hit, SearchQuery, SortKey
 from commonplace.index import open_index
 from commonplace.index.shared.page_store import PageStore
+from filtering import documents, filters, passes
 from opensearch_cluster.engines import COMMIT, Engine, cluster, embedded, new_base, page, pages, shown
+from support import SOAK, eventually
 
 TEXTS = {
     "setup.md": "---\ntags: [guide, ops/linux]\ntype: Guide\ndate: 2024-02-01\n---\n# Setup\n\nInstall the server.\n\n"
@@ -111,6 +114,36 @@ FILTERS = [
     Filter(updated_from="2024-05-02"), Filter(fields=(("type", "note"),)), Filter(without=(Address("setup.md"),)),
     Filter(among=(Address("setup.md"), Address("other/long.md"))), Filter(among=()),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20 if SOAK else 2))
+def test_a_filtered_answer_is_the_answer_filtered(engine: Engine, seed: int) -> None:
+    chance = random.Random(seed)
+    texts = documents(chance, 28)
+    base = engine.filled(new_base(), texts)
+    created = {one.record.address: one.record.created for one in pages(texts)}
+
+    def found(text: str, **options: object) -> tuple[Hit, ...]:
+        return engine.search(base, text, **{"limit": 100, **options}).hits
+
+    # An embedded index dates its pages in a thread.
+    eventually(lambda: {hit.record.address: hit.record.created for hit in found("word")} == created)
+
+    for text in ("word", "other word", '"word other"', "word NOT other", "zzz word"):
+        whole = found(text)
+        for _ in range(40):
+            filter_ = filters(chance)
+            wanted = [_scored(hit) for hit in whole if passes(hit.record, filter_)]
+            assert [_scored(hit) for hit in found(text, filter=filter_)] == wanted, (text, filter_)
+            few = engine.search(base, text, limit=2, filter=filter_)
+            assert ([_scored(hit) for hit in few.hits], few.total) == (wanted[:2], len(wanted))
+    engine.writer.drop(base)
+
+
+def _scored(hit: Hit) -> tuple[str, float]:
+    return hit.record.address.path, round(hit.score, 4)
+
+
 SORTS: list[SortKey] = ["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 
 

@@ -16,7 +16,7 @@ from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.documents import Finding, Link, Severity
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.json import Json
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
@@ -41,8 +41,6 @@ SETTLED_NS = 100_000_000
 """Nanoseconds after a change of a file during which another change may leave its timestamps unchanged."""
 MAX_CHANGED = 200
 """Maximum number of changed documents that are looked up individually; with more, all documents are listed."""
-CACHE_SLACK = 200
-"""Maximum increase of a search's limit to compensate for documents that are not concepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,15 @@ class _CatalogueState:
     revisions: Mapping[str, Revision]
     """Revision of every document, by path."""
     summaries: ConceptSummaries
+    others: frozenset[Address] = frozenset()
+    """Documents that are not concepts."""
 
     @property
-    def others(self) -> int:
-        """Number of documents that are not concepts."""
-        return len(self.revisions) - len(self.summaries)
+    def concepts(self) -> Filter:
+        """The filter for the concepts, which lists either them or the others, whichever are fewer."""
+        if len(self.others) <= len(self.summaries):
+            return Filter(without=tuple(self.others))
+        return Filter(among=tuple(map(concept_address, self.summaries)))
 
 
 class Layer(Protocol):
@@ -200,9 +202,9 @@ class FolderLayer:
         collection = self._opened()
         if collection is None or not self.summaries():
             return ()
-        query = SearchQuery(text=text, limit=limit + min(self._catalogued.others, CACHE_SLACK), sections=0)
+        query = SearchQuery(text=text, filter=self._catalogued.concepts, limit=limit, sections=0)
         found = [(self._id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query)[0].hits]
-        return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None][:limit]
+        return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:
         """Links with one of these names, from the catalogue."""
@@ -274,7 +276,9 @@ def _catalogued(
         summaries.pop(id_at(Address(path)) or "", None)
     said = ((id_at(record.address), record.frontmatter) for record in records.values())
     summaries.update((identifier, values) for identifier, values in said if identifier is not None)
-    return _CatalogueState(generation, revisions, summaries)
+    kept = (address for address in before.others if address.path in revisions)
+    others = frozenset([*kept, *(record.address for record in records.values() if id_at(record.address) is None)])
+    return _CatalogueState(generation, revisions, summaries, others)
 
 
 class StateLog:

@@ -79,6 +79,16 @@ def test_a_search_finds_concepts_and_no_other_document_takes_their_place(layer: 
     assert list(layer.search("nothing", 5)) == []
 
 
+def test_hundreds_of_better_documents_that_are_no_concepts_hide_no_concept(tmp_path: Path) -> None:
+    files = {f"f{number}/index.md": "# Harbour\n\nharbour harbour\n" for number in range(300)}
+    files["pilot.md"] = "# Pilot\n\n" + "some other words " * 40 + "harbour\n"
+    with Indexed(tmp_path, files) as base:
+        layer = FolderLayer(RANK, base.folder, lambda: base.collection)
+        assert [match.id for match in layer.search("harbour", 1)] == ["pilot"]
+        base.update("f1/index.md", "# Harbour\n\nharbour\n")
+        assert [match.id for match in layer.search("harbour", 5)] == ["pilot"]
+
+
 def test_links_are_found_by_either_side_and_shown_as_they_are_written(layer: FolderLayer) -> None:
     found = {(one.source, one.written()) for one in layer.links([link_key("systems/db"), link_key("systems/auth")])}
     assert found == {
