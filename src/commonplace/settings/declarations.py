@@ -121,7 +121,7 @@ class Settings:
     commit_client: Annotated[
         ClientCredit,
         Doc("How commits credit the MCP client: `none`, as `co-author`, or as `author` if no other author is given."),
-    ] = "none"
+    ] = "co-author"
     sweep: Annotated[
         int | None,
         Doc(

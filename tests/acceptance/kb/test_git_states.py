@@ -202,12 +202,13 @@ def test_a_sweep_finds_what_no_watcher_tells(tmp_path: Path) -> None:
         eventually(lambda: client.call("kb_search", query="egret")["count"] == 1)
 
 
-@pytest.mark.parametrize("credit", ["none", "co-author", "author"])
+@pytest.mark.parametrize("credit", ["", "none", "co-author", "author"])
 def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit: str) -> None:
     repo = new_repo(tmp_path / "notes", {"a.md": PAGE.format("herons")})
     program = Implementation(name="some-agent", title="Some <Agent>", version="2")
     served = ("mcp", repo.path, "--toolset", "kb", "--tier", "write", "--commit", "auto")
-    with agent(*served, env={"COMMONPLACE_COMMIT_CLIENT": credit}, client_info=program) as client:
+    setting = {"COMMONPLACE_COMMIT_CLIENT": credit} if credit else {}
+    with agent(*served, env=setting, client_info=program) as client:
         client.call("kb_get", entry_id="a", kb_name="notes")
         client.call("kb_update", entry_id="a", kb_name="notes", body="New.\n")
     named = "Some Agent <some-agent@localhost>"
@@ -217,4 +218,4 @@ def test_commits_name_the_program_that_asked_as_it_is_set(tmp_path: Path, credit
     person = "Test Writer <writer@example.org>"
     assert committer == person
     assert author == (named if credit == "author" else person)
-    assert [line for line in trailers if line] == ([named] if credit == "co-author" else [])
+    assert [line for line in trailers if line] == ([named] if credit in {"", "co-author"} else [])

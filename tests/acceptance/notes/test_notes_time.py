@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +140,34 @@ def test_a_command_reads_a_page_by_the_name_that_it_had(repo: GitRepo, name: str
     assert text in done.stdout
     assert commonplace("read", "Of 05", "--at", "v05", "--kb", repo.path, "--outline").stdout.endswith("Of 05\n")
     assert commonplace("read", "Nobody", "--at", "v05", "--kb", repo.path).returncode == 3
+
+
+@pytest.mark.parametrize("at", ["2026-01-09", "v05", "before v10", "2026-01-10T11:59:59Z", "before 2026-01-10"])
+def test_a_page_is_restored_to_every_moment_at_which_it_can_be_read(repo: GitRepo, tmp_path: Path, at: str) -> None:
+    copy = GitRepo(tmp_path / "tea")
+    repo.git("clone", "-q", str(repo.path), str(copy.path))
+    read = commonplace("read", "tea", "--at", at, "--kb", copy.path)
+    assert "Hot water." in read.stdout
+    assert commonplace("restore", "tea", "--at", at, "--kb", copy.path).returncode == 0
+    assert (copy.path / "tea.md").read_text() == read.stdout
+    for wrong, code in (("9998-01-01", 4), ("nowhere", 4), ("2026-01-04", 3)):
+        done = commonplace("restore", "tea", "--at", wrong, "--kb", copy.path)
+        assert (done.returncode, commonplace("read", "tea", "--at", wrong, "--kb", copy.path).returncode) == (
+            code,
+            code,
+        )
+
+
+def test_the_path_of_a_page_that_was_not_there_yet_is_refused_without_an_index_of_then(repo: GitRepo) -> None:
+    with agent("mcp", repo.path, "--no-embed") as client:
+        for page in ("gone20", "gone20.md"):
+            with pytest.raises(RefusedError) as caught:
+                client.text("read", page=page, at="v10")
+            assert "gone20.md was not there at v10." in caught.value.text
+            assert 'changes {"page": "gone20.md"}' in caught.value.text
+    done = commonplace("read", "gone20", "--at", "v10", "--kb", repo.path)
+    assert done.returncode == 3
+    assert "gone20.md is not in the commit" in done.stderr
 
 
 def test_what_an_ignore_file_excludes_now_stays_excluded_in_the_past(repo: GitRepo) -> None:

@@ -32,7 +32,7 @@ def command(
     session: Session,
     page: OptionalPageArgument = None,
     at: Annotated[
-        str, typer.Option(metavar="REV", help="A commit or revision, 7 digits or more; see log PAGE and restore.")
+        str, typer.Option(metavar="WHEN", help="A date, 'yesterday', a commit, tag or revision; see log PAGE.")
     ] = "",
     *,
     to: Annotated[
@@ -50,11 +50,11 @@ def command(
         commonplace restore notes/deleted.md
         commonplace restore notes/deleted.md --to notes/again.md
         commonplace restore notes/idea --at 1a2b3c4
-        commonplace restore notes/idea --at 5d6e7f8 -m "Take back the rewrite"
+        commonplace restore notes/idea --at yesterday -m "Take back the rewrite"
 
     The trash keeps for 30 days what was deleted or replaced and is in no commit. PAGE is a path, an id, a revision that
     the list shows, or a file's name. Without --at, a page that is gone comes back as it last was. What comes from the
-    trash overwrites a file only with --force. With --at COMMIT the page is written as it was, as a new commit; where it
+    trash overwrites a file only with --force. With --at WHEN the page is written as it was, as a new commit; where it
     holds text that was never committed the command refuses, and --force sends that text to the trash.
     """
     if page is None:
@@ -75,7 +75,7 @@ def command(
         if to:
             raise _not_in_trash(reference)
         collection, address = addressed(collections, reference)
-        at = at or _last_commit(collection, address, reference)
+        at = history.revision_at(collection, at) if at else _last_commit(collection, address, reference)
         restored = history.restore(collection, address, at, intent, force=force)
         _show(session, collection, restored, at, in_no_commit(kept))
 
