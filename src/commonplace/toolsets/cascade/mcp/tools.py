@@ -96,8 +96,11 @@ def _hit(one: ConceptHit) -> dict[str, Json]:
         "score": one.score,
         "layers": list(one.row.layers),
         "snippet": one.snippet,
+        "section": {"key": one.section.key, "heading": one.section.heading} if one.section else None,
+        "inbound": one.inbound,
     }
-    return {**shown, "suppressed": True} if one.suppressed else shown
+    flags = {"contested": one.contested, "suppressed": one.suppressed}
+    return {**shown, **{name: True for name, is_set in flags.items() if is_set}}
 
 
 def _row(row: ConceptRow) -> dict[str, Json]:

@@ -73,6 +73,9 @@ def search(request: RestRequest) -> RestResponse:
             path=one.row.id,
             snippet=one.snippet,
             score=round(max(one.score / top, 0.0), 4),
+            section=one.section.key if one.section else None,
+            inbound=one.inbound,
+            contested=one.contested,
             suppressed=one.suppressed,
         )
         for one in found

@@ -86,6 +86,9 @@ class Hit(BaseModel):
     path: str
     snippet: str
     score: float
+    section: str | None = None
+    inbound: int = 0
+    contested: bool = False
     suppressed: bool = False
 
 

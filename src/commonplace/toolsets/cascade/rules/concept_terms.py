@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query_parser import parse_query
-from commonplace.domain.ranking import FieldStatistics, bm25
+from commonplace.domain.ranking import K1, B, FieldStatistics, bm25
 from commonplace.domain.records import aliases_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet
 from commonplace.domain.words.folded_text import fold_text
@@ -35,20 +37,110 @@ def terms_of(text: str) -> list[str]:
     return WORD.findall(folded)
 
 
-@dataclass(frozen=True, slots=True)
-class ConceptTerms:
-    """The names and descriptions of a concept, prepared for comparison with many searches."""
+class FieldWeight(NamedTuple):
+    """The weight of one occurrence of a word in a field, and how much of it a long field takes away, from 0 to 1."""
 
-    fields: tuple[tuple[str, str, float], ...]
-    """Per field: its distinct words, each surrounded by blanks; its text; the weight of a word in it."""
+    weight: float
+    b: float
+
+
+NAME_WEIGHTS = (
+    FieldWeight(3.0, 0.4),
+    FieldWeight(5.0, 0.4),
+    FieldWeight(5.0, 0.4),
+    FieldWeight(3.0, 0.5),
+    FieldWeight(2.0, 0.4),
+)
+"""Weights of a concept's id, title, aliases, description and tags."""
+SECTION_WEIGHTS = (FieldWeight(1.0, 0.4), FieldWeight(1.0, B))
+"""Weights of a section's heading and text."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldTerms:
+    """A text, prepared for counting words."""
+
+    text: str
+    """The text, for counting grams; "" for an ASCII text, which has none."""
+    words: str
+    """The words in comparison form, each between blanks."""
+    length: int
+    """Number of words."""
 
     @classmethod
-    def from_frontmatter(cls, identifier: str, values: Mapping[str, Json]) -> ConceptTerms:
-        """Terms from a concept's id and frontmatter. The title and id weigh most, tags and description least."""
-        title = f"{identifier} {scalar_as_text(values.get('title')) or ''}"
+    def of(cls, text: str) -> FieldTerms:
+        """Prepare a text."""
+        words = terms_of(text)
+        return cls("" if text.isascii() else text, _joined(words), len(words))
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptTerms:
+    """A concept of one layer, prepared for comparison with many searches."""
+
+    names: tuple[FieldTerms, ...]
+    """Id, title, aliases, description and tags."""
+    sections: tuple[tuple[FieldTerms, FieldTerms], ...]
+    """Heading and text of each section; at least one pair."""
+
+    @classmethod
+    def of(cls, concept: Concept) -> ConceptTerms:
+        """Prepare a concept."""
+        values = concept.frontmatter
+        title = scalar_as_text(values.get("title")) or ""
         described = scalar_as_text(values.get("description")) or scalar_as_text(values.get("summary")) or ""
-        texts = ((title, 3.0), (" ".join(aliases_of(values)), 2.0), (f"{described} {_tags(values)}", 1.0))
-        return cls(tuple((_joined(set(terms_of(text))), text, weight) for text, weight in texts if text.strip()))
+        names = (concept.id, title, " ".join(aliases_of(values)), described, _tags(values))
+        sections = [(section.heading or "", section.content) for section in concept.sections] or [("", "")]
+        return cls(
+            tuple(map(FieldTerms.of, names)),
+            tuple((FieldTerms.of(heading), FieldTerms.of(text)) for heading, text in sections),
+        )
+
+
+def section_scores(asked: ConceptQuery, concepts: Sequence[ConceptTerms]) -> list[float]:
+    """The score of each concept: the best sum over the search's words in its names and one of its sections.
+
+    BM25 over weighted fields (Robertson, Zaragoza, Taylor 2004). A word is rare if few of these concepts contain it, so
+    layers of different sizes are compared by the same measure.
+    """
+    averages = _average_lengths(concepts)
+    weighted = [_weighted_counts(asked, concept, averages) for concept in concepts]
+    holders = [sum(map(bool, column)) for column in zip(*map(_sums, weighted), strict=True)]
+    rarities = [math.log(1 + (len(concepts) - number + 0.5) / (number + 0.5)) for number in holders]
+    return [
+        max(
+            sum(rarity * count / (K1 + count) for rarity, count in zip(rarities, counts, strict=True)) for counts in one
+        )
+        for one in weighted
+    ]
+
+
+def _average_lengths(concepts: Sequence[ConceptTerms]) -> list[float]:
+    """The average number of words of each field of names and of sections, where the field is not empty.
+
+    Most concepts have no aliases: with them, every alias would count as a very long one.
+    """
+    names = zip(*(concept.names for concept in concepts), strict=True)
+    sections = zip(*(section for concept in concepts for section in concept.sections), strict=True)
+    columns = [[field.length for field in column if field.length] for column in (*names, *sections)]
+    return [sum(lengths) / len(lengths) if lengths else 0.0 for lengths in columns]
+
+
+def _weighted_counts(asked: ConceptQuery, concept: ConceptTerms, averages: Sequence[float]) -> list[list[float]]:
+    """The weighted number of occurrences of each word in the names and a section, for each section."""
+    weights = (*NAME_WEIGHTS, *SECTION_WEIGHTS)
+    places = list(zip(weights, averages, strict=True))
+    names = [asked.weighted_counts(field, *place) for field, place in zip(concept.names, places, strict=False)]
+    own = places[len(NAME_WEIGHTS) :]
+    return [
+        _sums([*names, *(asked.weighted_counts(field, *place) for field, place in zip(section, own, strict=True))])
+        for section in concept.sections
+    ]
+
+
+def _sums(rows: Iterable[Sequence[float]]) -> list[float]:
+    """The sum of each column."""
+    return list(map(sum, zip(*rows, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,36 +203,37 @@ class ConceptQuery:
         words = all(w in found.words or s in found.words for w, s in zip(self.words, self.stems, strict=True))
         return words and len(found.grams) == len(self.grams)
 
-    def score(self, names: ConceptTerms) -> float:
-        """The share of the search that occurs in a concept's names, from 0 to the weight of a title."""
-        terms = len(self.words) + len(self.grams)
-        counted = 0.0
-        for looked_for in self.patterns:  # plain loops, because this runs for every candidate of every layer
-            for words, _, weight in names.fields:
-                if looked_for in words:
-                    counted += weight
-                    break
-        for gram in self.grams:
-            counted += next((weight for _, text, weight in names.fields if gram in text), 0.0)
-        return counted / terms if terms else 0.0
+    def weighted_counts(self, field: FieldTerms, weight: FieldWeight, average: float) -> list[float]:
+        """The weighted number of occurrences of each word and gram in a field.
+
+        Args:
+            field: The field.
+            weight: The weight of the field.
+            average: Average number of words of this field.
+        """
+        relative = field.length / average if average else 1.0
+        factor = weight.weight / (1 - weight.b + weight.b * relative)
+        counts = [*map(field.words.count, self.patterns), *map(field.text.count, self.grams)]
+        return [factor * count for count in counts]
 
 
-def best_snippet(sections: Iterable[ConceptSection], asked: ConceptQuery) -> str | None:
-    """A snippet of the section with most terms of the search; None if no term occurs.
+def best_snippet(sections: Iterable[ConceptSection], asked: ConceptQuery) -> tuple[str, ConceptSection] | None:
+    """A snippet of the section with most terms of the search, and the section; None if no term occurs.
 
     Args:
         sections: The sections to search, up to the first with all terms. Headings count, but are not shown.
         asked: The search.
     """
-    best, most, text_of_most = 0, HighlightTerms({}), ""
+    best, most = 0, HighlightTerms({})
+    chosen: ConceptSection | None = None
     for section in sections:
         text = section.stated[:MAX_SOURCE_CHARS]
         wanted = asked.highlight_terms(f"{section.heading or ''}\n{text}") if text else HighlightTerms({})
         if (size := len(wanted.words) + len(wanted.grams)) > best:
-            best, most, text_of_most = size, wanted, text
+            best, most, chosen = size, wanted, section
             if asked.is_satisfied_by(wanted):
                 break
-    return snippet(text_of_most, most, SNIPPET_CHARS) if best else None
+    return (snippet(chosen.stated[:MAX_SOURCE_CHARS], most, SNIPPET_CHARS), chosen) if chosen else None
 
 
 def first_text(sections: Iterable[ConceptSection]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, fold
@@ -16,6 +16,7 @@ from commonplace.toolsets.cascade.rules.link_targets import body_links
 from commonplace.toolsets.cascade.rules.output.markdown_output import to_body
 from commonplace.toolsets.cascade.rules.values import ConceptSection, ResolvedConcept
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview
+from commonplace.toolsets.cascade.service.layers import StoredLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +56,31 @@ def outgoing(cascade: Cascade, resolved: ResolvedConcept) -> list[OutgoingLink]:
 
 def incoming(cascade: Cascade, identifier: str) -> list[IncomingLink]:
     """Links of other concepts to this one, at most one per concept and layer, sorted by concept."""
-    overview = cascade.overview()
-    row = overview.rows.get(identifier)
-    keys = name_keys(row.named) if row else frozenset[str]()
-    keys |= {link_key(f"{layer.rank.name}:{key}") for layer in cascade.layers for key in keys}
     found: dict[tuple[str, str], IncomingLink] = {}
-    for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
-        name = layer.rank.name
-        for one in layer.links(sorted(keys)):
-            is_new = one.source != identifier and (one.source, name) not in found
-            if is_new and followed(overview, one.link, one.source, cascade.page_side)[1] == identifier:
-                found[one.source, name] = IncomingLink(one.source, name, one.written())
+    for _, layer, stored in _links_to(cascade, {identifier}):
+        if (stored.source, layer) not in found:
+            found[stored.source, layer] = IncomingLink(stored.source, layer, stored.written())
     return sorted(found.values(), key=lambda one: one.id)
+
+
+def inbound(cascade: Cascade, identifiers: Collection[str]) -> dict[str, int]:
+    """The number of other concepts that link to each of these concepts in any layer."""
+    sources: dict[str, set[str]] = {identifier: set() for identifier in identifiers}
+    for identifier, _, stored in _links_to(cascade, identifiers):
+        sources[identifier].add(stored.source)
+    return {identifier: len(linking) for identifier, linking in sources.items()}
+
+
+def _links_to(cascade: Cascade, identifiers: Collection[str]) -> Iterator[tuple[str, str, StoredLink]]:
+    """Links of other concepts to these: the target, the layer and the link, layers from the top."""
+    overview = cascade.overview()
+    keys = {key for one in identifiers if one in overview.rows for key in name_keys(overview.rows[one].named)}
+    asked = sorted(keys | {link_key(f"{layer.rank.name}:{key}") for layer in cascade.layers for key in keys})
+    for layer in sorted(cascade.layers, key=lambda layer: -layer.rank.level):
+        for stored in layer.links(asked) if asked else ():
+            target = followed(overview, stored.link, stored.source, cascade.page_side)[1]
+            if target in identifiers and target is not None and target != stored.source:
+                yield target, layer.rank.name, stored
 
 
 def with_labels(cascade: Cascade, identifier: str, sections: Iterable[ConceptSection]) -> Iterator[ConceptSection]:

@@ -6,15 +6,19 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from commonplace.domain.errors import InvalidInputError
-from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_snippet, first_text
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, best_snippet, first_text, section_scores
 from commonplace.toolsets.cascade.rules.values import OVERRIDE_NONE, ConceptSection
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview, ConceptRow
-from commonplace.toolsets.cascade.service.concept_links import with_labels
+from commonplace.toolsets.cascade.service.concept_links import inbound, with_labels
 from commonplace.toolsets.cascade.service.layers import Layer
 
 LAYER_CANDIDATES = 30
-"""Minimum number of a layer's concepts whose names are compared."""
+"""Minimum number of a layer's concepts that are compared with those of other layers."""
+LINK_WEIGHT = 0.1
+"""Share that a score gains for each e-fold of 1 + the number of concepts that link to the concept."""
+OWN_SCORE_WEIGHT = 0.001
+"""Weight of the score that a concept has in its layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,12 @@ class ConceptHit:
     row: ConceptRow
     score: float
     snippet: str
+    inbound: int = 0
+    """Number of other concepts that link to the concept."""
+    section: ConceptSection | None = None
+    """The section that the snippet is from; None if the query matches only the names of the concept."""
+    contested: bool = False
+    """Whether layers differ on that section."""
     suppressed: bool = False
     """Whether the snippet is text that the effective concept omits; only in a search of one layer."""
 
@@ -34,6 +44,7 @@ class _BestLayer:
 
     layer: str
     score: float
+    inbound: int
 
 
 def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -> list[ConceptHit]:
@@ -59,7 +70,7 @@ def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -
     searched = cascade.layers if layer is None else (cascade.layer(layer),)
     overview = cascade.overview()
     asked = ConceptQuery.of(query)
-    best = _best(searched, overview, query, asked, max(2 * limit, LAYER_CANDIDATES))
+    best = _best(cascade, searched, query, asked, max(2 * limit, LAYER_CANDIDATES))
     entries: list[ConceptHit] = []
     for identifier, found in sorted(best.items(), key=lambda one: (-one[1].score, one[0])):
         row = overview.rows.get(identifier)
@@ -74,29 +85,31 @@ def search(cascade: Cascade, query: str, limit: int, layer: str | None = None) -
 
 
 def _best(
-    layers: Sequence[Layer], overview: ConceptOverview, query: str, asked: ConceptQuery, limit: int
+    cascade: Cascade, layers: Sequence[Layer], query: str, asked: ConceptQuery, limit: int
 ) -> dict[str, _BestLayer]:
     """The layer and score at which each matching concept scores best.
 
-    A word's weight grows with the number of documents in the layer, so the scores of a small layer are scaled to those
-    of the largest one before they are compared. Names then weigh more than text: the title and id most, aliases next,
-    description and tags least.
+    The layers' own scores select the concepts. They decide the order only of concepts without a word of the query,
+    which match by corrected words: a word's weight in them depends on the layer.
     """
-    largest = max(map(len, overview.by_layer.values()), default=0)
+    overview = cascade.overview()
+    matches = [(layer, match) for layer in layers for match in layer.search(query, limit)]
+    matches = [(layer, match) for layer, match in matches if match.id in overview.rows]
+    scores = section_scores(
+        asked, [overview.terms_in(layer.rank.name, match.id, layer.concept) for layer, match in matches]
+    )
+    linked = inbound(cascade, {match.id for _, match in matches})
     best: dict[str, _BestLayer] = {}
-    for layer in layers:
-        name = layer.rank.name
-        held = overview.by_layer[name]
-        scale = math.log(1 + largest) / math.log(1 + len(held)) if held else 0.0
-        for match in layer.search(query, limit) if held else ():
-            names = asked.score(overview.names_in(name, match.id))
-            score = round(match.score * scale * (1 + names), 4)
-            if match.id not in best or score > best[match.id].score:
-                best[match.id] = _BestLayer(name, score)
+    for (layer, match), score in zip(matches, scores, strict=True):
+        own = (score + OWN_SCORE_WEIGHT * match.score) * (1 + LINK_WEIGHT * math.log1p(linked[match.id]))
+        found = _BestLayer(layer.rank.name, round(own, 4), linked[match.id])
+        if match.id not in best or found.score > best[match.id].score:
+            best[match.id] = found
     top = max((one.score for one in best.values()), default=0.0)
     names = {layer.rank.name for layer in layers}
-    named = (one for one in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[one].layers))
-    return {**{identifier: _BestLayer("", top) for identifier in named}, **best}
+    named = [one for one in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[one].layers)]
+    further = inbound(cascade, set(named) - best.keys())
+    return {**{identifier: _BestLayer("", top, count) for identifier, count in further.items()}, **best}
 
 
 def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:
@@ -114,15 +127,28 @@ def _hit(cascade: Cascade, row: ConceptRow, found: _BestLayer, asked: ConceptQue
     """
     effective = list(with_labels(cascade, row.id, cascade.effective(row)))
     best = best_snippet(effective, asked)
-    if best is not None:
-        return ConceptHit(row, found.score, best)
-    first = first_text(effective)
-    if not first and all(cascade.layer(name).concept(row.id) is None for name in row.layers):
-        return None
-    if asked.matches(" ".join([row.id, row.title or "", *row.aliases])):
-        return ConceptHit(row, found.score, first)
-    dissenting = _dissenting(cascade, row, found.layer, effective)
-    return ConceptHit(row, found.score, best_snippet(with_labels(cascade, row.id, dissenting), asked) or first)
+    if best is None:
+        first = first_text(effective)
+        if not first and all(cascade.layer(name).concept(row.id) is None for name in row.layers):
+            return None
+        if asked.matches(" ".join([row.id, row.title or "", *row.aliases])):
+            return ConceptHit(row, found.score, first, found.inbound)
+        dissenting = _dissenting(cascade, row, found.layer, effective)
+        best = best_snippet(with_labels(cascade, row.id, dissenting), asked)
+        if best is None:
+            return ConceptHit(row, found.score, first, found.inbound)
+    snippet, section = best
+    contested = len(row.effective_layers) > 1 and section.key in _contested_keys(cascade, row.id)
+    return ConceptHit(row, found.score, snippet, found.inbound, section, contested)
+
+
+def _contested_keys(cascade: Cascade, identifier: str) -> set[str]:
+    """Keys of the sections on which layers differ; none for a concept that is being deleted."""
+    try:
+        resolved = cascade.resolve(identifier, dated=False)
+    except NotFoundError:
+        return set()
+    return {one.section.key for one in resolved.sections if one.conflicts}
 
 
 def _dissenting(
@@ -147,4 +173,6 @@ def _hit_in(cascade: Cascade, row: ConceptRow, layer: str, found: _BestLayer, as
     effective = [one for one in sections if one.key not in keys]
     shown = best_snippet(effective, asked)
     hidden = None if shown else best_snippet([one for one in sections if one.key in keys], asked)
-    return ConceptHit(row, found.score, shown or hidden or first_text(effective), suppressed=hidden is not None)
+    snippet, section = shown or hidden or (first_text(effective), None)
+    contested = section is not None and section.key in _contested_keys(cascade, row.id)
+    return ConceptHit(row, found.score, snippet, found.inbound, section, contested, suppressed=hidden is not None)

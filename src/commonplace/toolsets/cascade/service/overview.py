@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import fold
@@ -11,8 +11,11 @@ from commonplace.domain.records import aliases_of
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptTerms
 from commonplace.toolsets.cascade.rules.concepts import concept_address
 from commonplace.toolsets.cascade.rules.merge import contributor_cutoff, merged_values, precedence
-from commonplace.toolsets.cascade.rules.values import LayerRank, scalar_as_text
+from commonplace.toolsets.cascade.rules.values import Concept, LayerRank, scalar_as_text
 from commonplace.toolsets.cascade.service.layers import ConceptSummaries
+
+MAX_CACHED_TERMS = 3000
+"""Maximum number of concepts whose terms are cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,10 @@ class ConceptOverview:
     """The concepts of each layer by the layer's name."""
     keys: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """Ids by the keys (`domain.links.name_keys`) of their names."""
-    names: dict[tuple[str, str], ConceptTerms] = field(
+    terms: dict[tuple[str, str], ConceptTerms] = field(
         default_factory=dict[tuple[str, str], ConceptTerms], compare=False
     )
-    """Cached terms by layer and id, for the concepts that a search has compared."""
+    """Cached terms by layer and id, for the concepts that searches have compared."""
 
     def updated(self, ranks: Sequence[LayerRank], seen: Sequence[ConceptSummaries]) -> ConceptOverview:
         """Return this overview if nothing has changed; otherwise a new one with changed concepts resolved again.
@@ -60,7 +63,7 @@ class ConceptOverview:
         if all(summaries is self.by_layer.get(name) for name, summaries in by_layer.items()):
             return self
         changed = set[str]().union(*(_differing(self.by_layer.get(name, {}), now) for name, now in by_layer.items()))
-        rows, names = dict(self.rows), dict(self.names)
+        rows, terms = dict(self.rows), dict(self.terms)
         keys = dict(self.keys)
         for identifier in changed:
             now = _row(identifier, ranks, seen)
@@ -70,19 +73,29 @@ class ConceptOverview:
             else:
                 rows[identifier] = now
             for layer in by_layer:
-                names.pop((layer, identifier), None)
+                terms.pop((layer, identifier), None)
         ordered = rows if changed <= self.rows.keys() else {identifier: rows[identifier] for identifier in sorted(rows)}
-        return ConceptOverview(ordered, by_layer, keys, names)
+        return ConceptOverview(ordered, by_layer, keys, terms)
 
-    def names_in(self, layer: str, identifier: str) -> ConceptTerms:
-        """The terms of a concept's names in one layer."""
+    def terms_in(self, layer: str, identifier: str, read: Callable[[str], Concept | None]) -> ConceptTerms:
+        """The terms of a concept in one layer.
+
+        Args:
+            layer: Name of the layer.
+            identifier: Id of the concept.
+            read: Returns the layer's version of the concept; called unless the terms are cached.
+        """
         key = layer, identifier
-        found = self.names.get(key)
-        if found is None:
-            found = self.names[key] = ConceptTerms.from_frontmatter(
-                identifier, self.by_layer[layer].get(identifier, {})
-            )
-        return found
+        cached = self.terms.get(key)
+        if cached is not None:
+            return cached
+        concept = read(identifier)
+        if concept is None:
+            return ConceptTerms.of(Concept(identifier, {}, ()))
+        if len(self.terms) >= MAX_CACHED_TERMS:
+            self.terms.clear()
+        terms = self.terms[key] = ConceptTerms.of(concept)
+        return terms
 
     def titled(self, name: str) -> list[str]:
         """The ids of the concepts with this title or alias, sorted."""

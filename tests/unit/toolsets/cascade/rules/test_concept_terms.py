@@ -11,6 +11,7 @@ from commonplace.toolsets.cascade.rules.concept_terms import (
     TermIndex,
     best_snippet,
     first_text,
+    section_scores,
     terms_of,
 )
 from commonplace.toolsets.cascade.rules.concepts import read_concept
@@ -53,22 +54,53 @@ def test_a_text_matches_if_a_word_or_another_form_of_it_occurs(query: str, text:
     assert ConceptQuery.of(query).matches(text) is expected
 
 
-def test_a_title_counts_more_than_an_alias_and_that_more_than_a_description() -> None:
-    query = ConceptQuery.of("attrition")
-    names = [
-        ConceptTerms.from_frontmatter("x", {"title": "Attrition"}),
-        ConceptTerms.from_frontmatter("x", {"title": "T", "aliases": ["attrition"]}),
-        ConceptTerms.from_frontmatter("x", {"title": "T", "description": "On attrition"}),
-        ConceptTerms.from_frontmatter("x", {"tags": ["other"]}),
+def concept(identifier: str, text: str) -> ConceptTerms:
+    return ConceptTerms.of(read_concept(identifier, text.encode()))
+
+
+def test_a_title_counts_more_than_a_description_and_that_more_than_tags_and_text() -> None:
+    concepts = [
+        concept("a", "---\ntitle: Attrition\n---\n"),
+        concept("b", "---\ntitle: T\naliases: [attrition]\n---\n"),
+        concept("attrition", "---\ntitle: T\n---\n"),
+        concept("d", "---\ntitle: T\ndescription: On attrition\n---\n"),
+        concept("e", "---\ntitle: T\ntags: [attrition]\n---\n"),
+        concept("f", "---\ntitle: T\n---\nAttrition alone\n"),
+        concept("g", "---\ntitle: T\n---\nnothing\n"),
     ]
-    assert [query.score(one) for one in names] == [3.0, 2.0, 1.0, 0.0]
-    assert ConceptQuery.of("attrition war").score(names[0]) == 1.5
-    assert ConceptQuery.of("").score(names[0]) == 0.0
+    scores = section_scores(ConceptQuery.of("attrition"), concepts)
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(scores)) == 5
+    assert (scores[-2] > 0, scores[-1]) == (True, 0.0)
+
+
+def test_words_in_one_section_count_more_than_in_several() -> None:
+    together = concept("a", "## One\nkiwi and heron\n\n## Two\nother words\n")
+    apart = concept("b", "## One\nkiwi and words\n\n## Two\nother heron\n")
+    first, second = section_scores(ConceptQuery.of("kiwi heron"), [together, apart])
+    assert first > second > 0
+
+
+def test_a_rare_word_counts_more_than_a_frequent_one() -> None:
+    frequent = [concept(f"f{n}", "kiwi here\n") for n in range(5)]
+    scores = section_scores(ConceptQuery.of("kiwi heron"), [*frequent, concept("r", "heron here\n")])
+    assert scores[-1] > max(scores[:-1])
+
+
+@pytest.mark.parametrize("query", ["", "***", "x" * 10_000, " ".join(f"w{n}" for n in range(3_000))])
+def test_a_search_without_a_word_of_the_concepts_scores_nothing(query: str) -> None:
+    assert section_scores(ConceptQuery.of(query), [concept("a", "kiwi\n"), concept("b", "")]) == [0.0, 0.0]
+    assert section_scores(ConceptQuery.of(query), []) == []
+
+
+def test_grams_count_in_texts_of_any_script() -> None:
+    hit, miss = section_scores(ConceptQuery.of("茶道"), [concept("a", "日本の茶道です\n"), concept("b", "茶の道\n")])
+    assert hit > miss == 0.0
 
 
 def test_odd_frontmatter_has_no_terms_and_no_failure() -> None:
-    names = ConceptTerms.from_frontmatter("id", {"title": ["a"], "tags": {"b": 1}, "aliases": 5, "description": None})
-    assert ConceptQuery.of("id").score(names) == 3.0
+    odd = concept("id", "---\ntitle: [a]\ntags: {b: 1}\naliases: 5\ndescription:\n---\n")
+    assert section_scores(ConceptQuery.of("id"), [odd]) > [0.0]
 
 
 def section(text: str, heading: str | None = None) -> ConceptSection:
@@ -78,17 +110,17 @@ def section(text: str, heading: str | None = None) -> ConceptSection:
 def test_the_snippet_comes_from_the_section_with_most_terms() -> None:
     query = ConceptQuery.of("green tea")
     sections = [section("tea alone"), section("Green tea, hot."), section("green green")]
-    assert best_snippet(sections, query) == "Green tea, hot."
+    assert best_snippet(sections, query) == ("Green tea, hot.", sections[1])
     assert best_snippet([section("coffee")], query) is None
     assert best_snippet([], query) is None
-    assert best_snippet([section("leaves only", "## Tea")], query) == "leaves only"
+    assert best_snippet([section("leaves only", "## Tea")], query) == ("leaves only", section("leaves only", "## Tea"))
 
 
 def test_a_snippet_is_short_and_contains_the_match() -> None:
     found = best_snippet([section("filler " * 500 + "quokka " + "filler " * 500)], ConceptQuery.of("quokka"))
     assert found is not None
-    assert "quokka" in found
-    assert len(found) < SNIPPET_CHARS * 2
+    assert "quokka" in found[0]
+    assert len(found[0]) < SNIPPET_CHARS * 2
     assert len(first_text([section(""), section("word " * 1_000)])) < SNIPPET_CHARS * 2
     assert first_text([]) == ""
 

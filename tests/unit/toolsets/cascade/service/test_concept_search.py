@@ -19,10 +19,12 @@ LAYERS: Mapping[str, Mapping[str, str]] = {
         "auth.md": "---\ntitle: Auth\n---\n# Owner\n\nThe walrus team.\n",
         "gone.md": "---\noverride: full\n---\n",
         "tide.md": "---\naliases: [Ebb and flow]\n---\n# Tide\n\nWater rises.\n",
+        "leaf.md": "# Leaf\n\nPapaya words. [[hub]] [[hub]]\n",
     },
     "team": {
         "auth.md": "# Owner\n\nThe kiwi team.\n\n# Limits\n\nTen walrus requests.\n",
         "gone.md": "# Secret\n\nA heron.\n",
+        "hub.md": "# Hub\n\nPapaya words. [[hub]] [[papaya]] [[auth]]\n",
         **{f"filler{n}.md": f"# Filler {n}\n\nwater water water, ebb, flow.\n" for n in range(12)},
     },
 }
@@ -65,6 +67,21 @@ def test_suppressed_text_is_shown_only_in_a_search_of_its_layer_and_marked(casca
 def test_a_concept_whose_name_is_the_query_is_among_the_first(cascade: Cascade) -> None:
     assert ids(cascade, "ebb and flow", 3)[0] == "tide"
     assert ids(cascade, "tide")[0] == "tide"
+
+
+def test_a_hit_names_its_section_the_links_to_it_and_whether_layers_differ_there(cascade: Cascade) -> None:
+    first, second = search(cascade, "papaya", 10)
+    assert [(hit.row.id, hit.inbound) for hit in (first, second)] == [("hub", 1), ("leaf", 0)], "links count"
+    assert first.section is not None
+    assert (first.section.key, first.section.heading, first.contested) == ("hub", "# Hub", False)
+    (owner,) = search(cascade, "walrus team", 1)
+    assert owner.section is not None
+    assert (owner.section.key, owner.contested, owner.inbound) == ("owner", True, 1)
+    (limits,) = search(cascade, "requests", 1)
+    assert limits.section is not None
+    assert (limits.section.key, limits.contested) == ("limits", False)
+    (named,) = search(cascade, "ebb", 1)
+    assert (named.row.id, named.section) == ("tide", None)
 
 
 def test_one_layer_is_searched_alone(cascade: Cascade) -> None:

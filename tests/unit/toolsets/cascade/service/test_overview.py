@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Index, Store
 from commonplace.services.collections import Collection
 from commonplace.store import open_store
-from commonplace.toolsets.cascade.rules.values import LayerRank
+from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
 from commonplace.toolsets.cascade.service import layers
 from commonplace.toolsets.cascade.service.layers import ConceptSummaries, FolderLayer
 from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW
@@ -29,6 +30,12 @@ VALUES = st.fixed_dictionaries(
         "override": st.just("full"),
     },
 )
+
+
+def written(summaries: ConceptSummaries, identifier: str) -> Concept:
+    return Concept(identifier, summaries[identifier], ())
+
+
 CHANGE = st.tuples(st.sampled_from([0, 1]), st.sampled_from("abcd"), st.none() | VALUES)
 
 
@@ -43,11 +50,15 @@ def test_it_follows_every_change(rounds: list[list[tuple[int, str, JsonObject | 
         overview = overview.updated(RANKS, now)
         for name, summaries in zip(("high", "low"), now, strict=True):
             for identifier in summaries:
-                overview.names_in(name, identifier)
+                overview.terms_in(name, identifier, partial(written, summaries))
         made = EMPTY_OVERVIEW.updated(RANKS, now)
         assert overview == made
         assert list(overview.rows) == sorted(made.rows)
-        assert {key: made.names_in(*key) for key in overview.names} == overview.names
+        held: dict[str, ConceptSummaries] = dict(zip(("high", "low"), now, strict=True))
+        assert overview.terms == {
+            (name, identifier): made.terms_in(name, identifier, partial(written, held[name]))
+            for name, identifier in overview.terms
+        }
 
 
 def test_it_is_the_same_object_while_nothing_changes() -> None:
