@@ -149,6 +149,7 @@ class _ConceptNames:
     overview: ConceptOverview
     ids: Container[str]
     sites: Sequence[SiteTree] = ()
+    own_names: Collection[str] = ()
 
     def at(self, path: str) -> Address | None:
         """The concept at exactly this path."""
