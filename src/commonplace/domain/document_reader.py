@@ -16,7 +16,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.frontmatter_links import read_frontmatter_links
-from commonplace.domain.markdown.link_syntax import read_link
+from commonplace.domain.markdown.link_syntax import read_html_links, read_link
 from commonplace.domain.markdown.sections import read_sections
 from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan
@@ -52,7 +52,8 @@ def read_document(address: Address, raw: bytes) -> Document:
     frontmatter = read_any_frontmatter(source, bom)
     base = frontmatter.span.end
     written = source
-    source = source[:base] + readable_source(address, source[base:])
+    readable = readable_source(address, source[base:])
+    source = source[:base] + readable.text
     below = source[base:]
     body = text if base == bom and source == written else below.decode()
     found = scan(body)
@@ -65,7 +66,10 @@ def read_document(address: Address, raw: bytes) -> Document:
         newline="\r\n" if b"\r" in source and source.count(b"\r\n") * 2 > source.count(b"\n") else "\n",
         frontmatter=frontmatter,
         sections=sections,
-        links=(*read_frontmatter_links(source, frontmatter), *_links(source, base, body, found.links)),
+        links=(
+            *read_frontmatter_links(source, frontmatter),
+            *_links(source, base, body, found.links, _html_links(source, written, base, found.html, readable.tags)),
+        ),
         tags=_tags(below, body, frontmatter, found),
         findings=(*findings, *frontmatter.findings, *_pointer(raw)),
         title=_title(address, frontmatter.values, sections),
@@ -400,12 +404,19 @@ def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Sect
     return next((section.heading for section in sections if section.level == 1 and section.heading), address.stem)
 
 
-def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent]) -> tuple[Link, ...]:
-    if not events:
-        return ()
+def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], html: Sequence[Link]) -> Sequence[Link]:
     definitions = _Definitions(body)
     found = [read_link(source, base, event, definitions) for event in events]
-    return tuple([link for link in found if link])
+    links = [link for link in found if link]
+    return sorted([*links, *html], key=lambda link: link.span) if html else links
+
+
+def _html_links(
+    source: bytes, written: bytes, base: int, html: Sequence[tuple[int, int]], tags: Sequence[tuple[int, int]]
+) -> list[Link]:
+    """The links in HTML that the parser reported, and in tags of `written` that `source` has blanks for."""
+    links = [link for start, end in html for link in read_html_links(source, base + start, base + end)]
+    return links + [link for start, end in tags for link in read_html_links(written, base + start, base + end)]
 
 
 class _Definitions:

@@ -240,7 +240,9 @@ def rewrite_links(
             if link.kind == LinkKind.FRONTMATTER and styles is None:
                 styles = ScalarStyles(raw, document.frontmatter)
             style = styles.at(start) if link.kind == LinkKind.FRONTMATTER and styles else ""
-            changes[start, end] = written_target(link, target, raw[start:end], style.encode() or raw[start - 1 : start])
+            opening = style.encode() or raw[start - 1 : start]
+            in_tag = raw.startswith(b"<", link.span.start)
+            changes[start, end] = written_target(link, target, raw[start:end], opening, in_tag=in_tag)
     return _with_changes(raw, changes)
 
 

@@ -27,6 +27,8 @@ from commonplace.domain.yamlblock.scalars import is_plain, scalar_text
 _MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
 _NOT_IN_WIKILINKS = re.compile(r"[\^|\[\]]")
 _SAFE = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/!$'*+,;=:@[]"
+_NOT_IN_TAGS = b"',=;"
+"""Characters that can end an attribute's value without quotes, a candidate of `srcset`, or begin an entity's end."""
 _HIGH = bytes(range(0x80, 0x100))
 _ENCODED_LETTER = re.compile(rb"%[89A-Fa-f]")
 
@@ -169,7 +171,7 @@ def _stretched(written: str, old: Address, new: Address) -> str:
     return new.id
 
 
-def written_target(link: Link, target: str, before: bytes, opening: bytes) -> bytes:
+def written_target(link: Link, target: str, before: bytes, opening: bytes, *, in_tag: bool = False) -> bytes:
     """The bytes of a path inside a link.
 
     Args:
@@ -177,12 +179,13 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
         target: The path to write.
         before: The replaced path, whose style of escapes is preserved.
         opening: The byte before the path; in a front matter, the style of its scalar, or this byte if it is plain.
+        in_tag: Whether the link is an attribute of an HTML tag.
 
     Raises:
         InvalidInputError: the path cannot be written in a link of this kind.
     """
     if link.kind in _MARKDOWN_KINDS:
-        return _in_markdown(target, before, angled=opening == b"<")
+        return _in_markdown(target, before, angled=opening == b"<", in_tag=in_tag)
     if parse_wiki(target) != ("", target, "") or _NOT_IN_WIKILINKS.search(target):
         raise InvalidInputError(
             f"The new path cannot be written in a {link.kind.value} link.",
@@ -192,16 +195,20 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes) -> by
     return _in_yaml(target, opening) if link.kind == LinkKind.FRONTMATTER else target.encode()
 
 
-def markdown_path(target: str) -> str:
-    """A path as the target of a new Markdown link, percent-encoded if necessary."""
-    return _in_markdown(target, b"", angled=False).decode()
+def markdown_path(target: str, *, in_tag: bool = False) -> str:
+    """A path as the target of a new Markdown link or of an attribute of HTML, percent-encoded if necessary."""
+    return _in_markdown(target, b"", angled=False, in_tag=in_tag).decode()
 
 
-def _in_markdown(target: str, before: bytes, *, angled: bool) -> bytes:
+def _in_markdown(target: str, before: bytes, *, angled: bool, in_tag: bool) -> bytes:
     """Percent-encode the necessary characters, and letters of other scripts only if the old path had them encoded."""
     if ":" in target.partition("/")[0]:
         target = f"./{target}"
-    safe = _SAFE + (b" ()" if angled else b"") + (b"" if _ENCODED_LETTER.search(before) else _HIGH)
+    safe = (
+        _SAFE.translate(None, _NOT_IN_TAGS if in_tag else b"")
+        + (b" ()" if angled else b"")
+        + (b"" if _ENCODED_LETTER.search(before) else _HIGH)
+    )
     return b"".join([bytes((byte,)) if byte in safe else b"%%%02X" % byte for byte in target.encode()])
 
 

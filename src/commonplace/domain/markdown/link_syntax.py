@@ -1,9 +1,9 @@
-"""Parses links: the meaning of each, and the byte range of its path, which a rename rewrites."""
+"""Parses links of Markdown and HTML: the meaning of each, and the byte range of its path, which a rename rewrites."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from urllib.parse import unquote
 
@@ -32,6 +32,85 @@ _BARE_PIECE = re.compile(rb"\\[!-/:-@\[-`{-~]|[()]|[^\x00-\x20\x7f()\\]++|\\")
 _TOKEN = re.compile(
     r"\\([!-/:-@\[-`{-~])|(&(?:\#[xX][0-9a-fA-F]{1,6}|\#[0-9]{1,7}|[A-Za-z][A-Za-z0-9]{0,31});)|([?\#])"
 )
+
+# Possessive and anchored, so that a text of tags takes linear time.
+_ELEMENT = re.compile(rb"<!--|<([A-Za-z][A-Za-z0-9-]*+)(?=[\s/>])")
+_ATTRIBUTE = re.compile(
+    rb"""([^\s"'<>/=]++)(?:\s*+=\s*+(?:"([^"]*+)(?:"|(\Z))|'([^']*+)(?:'|(\Z))|([^\s"'<>]++)))?+|(>)|[\s/"'<=]"""
+)
+_CANDIDATE = re.compile(rb"[\s,]*+(\S++)")
+_PATH_END = re.compile(r"&(?:\#?\w+);|([?\#])")
+_TEMPLATES = ("{", "<%")
+"""Beginnings of expressions of template languages; a URL with one is computed and is not a link."""
+_LINK_ATTRIBUTES: Mapping[bytes, Mapping[bytes, LinkKind]] = {
+    b"a": {b"href": LinkKind.MARKDOWN},
+    b"area": {b"href": LinkKind.MARKDOWN},
+    b"img": {b"src": LinkKind.IMAGE, b"srcset": LinkKind.IMAGE},
+    b"source": {b"src": LinkKind.IMAGE, b"srcset": LinkKind.IMAGE},
+    b"video": {b"src": LinkKind.IMAGE, b"poster": LinkKind.IMAGE},
+    b"audio": {b"src": LinkKind.IMAGE},
+    b"track": {b"src": LinkKind.IMAGE},
+    b"embed": {b"src": LinkKind.IMAGE},
+    b"iframe": {b"src": LinkKind.IMAGE},
+    b"object": {b"data": LinkKind.IMAGE},
+}
+"""The attributes of HTML elements that are links, as Markdown links or images."""
+_RAW_TEXT = frozenset({b"script", b"style", b"textarea", b"title"})
+"""Elements whose content has no tags."""
+
+
+def read_html_links(source: bytes, start: int, end: int) -> Iterator[Link]:
+    """The links in the tags of a range of HTML, in order; without external URLs. Takes time linear in the length."""
+    at = start
+    while element := _ELEMENT.search(source, at, end):
+        name = (element[1] or b"").lower()
+        at = element.end()
+        if not name:
+            close = source.find(b"-->", at, end)
+            at = close if close >= 0 else end
+            continue
+        links: list[Link] = []
+        for found in _ATTRIBUTE.finditer(source, at, end):
+            at = found.end()
+            if found[7]:
+                break
+            kind = _LINK_ATTRIBUTES.get(name, {}).get((found[1] or b"").lower())
+            group = next((number for number in (2, 4, 6) if found[number]), 0)
+            if kind and group and found[3] is None and found[5] is None:
+                spans = (
+                    _candidates(source, *found.span(group)) if found[1].lower() == b"srcset" else [found.span(group)]
+                )
+                links += [link for span in spans if (link := _html_link(source, kind, *span))]
+        else:
+            return  # the tag does not end
+        yield from (link._replace(span=Span(element.start(), at)) for link in links)
+        if name in _RAW_TEXT:
+            close = source.find(b"</" + name, at, end)
+            at = close if close >= 0 else end
+
+
+def _candidates(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The ranges of the URLs in a `srcset`: `a.png 1x, b.png 2x`."""
+    while found := _CANDIDATE.match(source, start, end):
+        url = found[1].rstrip(b",")
+        yield found.start(1), found.start(1) + len(url)
+        comma = found.end() if url != found[1] else source.find(b",", found.end(), end)
+        start = comma if comma >= 0 else end
+
+
+def _html_link(source: bytes, kind: LinkKind, start: int, end: int) -> Link | None:
+    """The link of an attribute's value, with the span of its path; None for external URLs and computed values."""
+    written = source[start:end].decode("utf-8", "replace")
+    raw = written.strip()
+    start += len(written[: len(written) - len(written.lstrip())].encode())
+    cut = next((found.start() for found in _PATH_END.finditer(raw) if found[1]), len(raw))
+    path, url = unescape(raw[:cut]), unescape(raw)
+    fragment = unquote(url.partition("#")[2])
+    fragment = "" if fragment.lower() == "top" else fragment  # in browsers the start of the page, with or without an id
+    if not (path or fragment) or _URL.match(url) or any(mark in url for mark in _TEMPLATES):
+        return None
+    span = Span(start, start + len(raw[:cut].encode()))
+    return Link(kind, unquote(path), raw, fragment, target_span=span)
 
 
 def read_link(

@@ -29,6 +29,10 @@ _TOKEN = re.compile(rb"\\.|`+|\{/\*|<(?=[/>A-Za-z_$])", re.DOTALL)
 _PIECE = re.compile(rb"\"[^\"]*\"|'[^']*'|[{}<>]|/>")
 _ATTRIBUTE = re.compile(rb"(?<![\w-])(?:" + b"|".join(TEXT_ATTRIBUTES) + rb")=(?:\"([^\"<>{}`]*)\"|'([^'<>{}`]*)')")
 _BLOCK_START = re.compile(rb"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t]|>|`{3}|~{3})")
+_HTML_TAG = re.compile(rb"<[a-z][a-z0-9]*[\s/>]")
+"""The beginning of an HTML element, whose name has no capitals, unlike that of a component."""
+_AFTER_HEADING = re.compile(rb"[ \t]*(?:#{1,6}[ \t]|-{3,}[ \t]*\r?$|`{3}|~{3})")
+"""A line after which an indented line is code in Markdown, without a blank line between."""
 _VOID = frozenset({b"br", b"hr", b"img", b"input", b"meta", b"link", b"source", b"wbr", b"col"})
 _NOT_LINE_END = re.compile(rb"[^\r\n]")
 _CODE_COLUMNS = 4
@@ -43,8 +47,11 @@ class _Tag:
     """1 for an opening tag, -1 for a closing tag, 0 for a self-closing tag or a comment."""
 
 
-def without_jsx(source: bytes) -> bytes:
-    """The text with blanks in place of all parts that are not Markdown. Takes time linear in the length."""
+def without_jsx(source: bytes) -> tuple[bytes, Sequence[tuple[int, int]]]:
+    """The text with blanks in place of all parts that are not Markdown, and the ranges of blanked HTML tags.
+
+    Takes time linear in the length.
+    """
     lines = [found.span() for found in _LINE.finditer(source) if found.end() > found.start()]
     code, statements = _code_and_statements(source, lines)
     tags = list(_tags(source, code, statements))
@@ -54,7 +61,7 @@ def without_jsx(source: bytes) -> bytes:
     for tag in tags:
         blanked[tag.start : tag.end] = _tag_text(source, tag)
     _outdent(blanked, lines, code, tags)
-    return bytes(blanked)
+    return bytes(blanked), [(tag.start, tag.end) for tag in tags if _HTML_TAG.match(source, tag.start)]
 
 
 def _blanks(source: bytes, start: int, end: int) -> bytes:
@@ -177,7 +184,7 @@ def _tag_at(source: bytes, start: int, end: int, patience: list[int]) -> _Tag | 
 def _outdent(
     blanked: bytearray, lines: Sequence[tuple[int, int]], code: Sequence[tuple[int, int]], tags: Sequence[_Tag]
 ) -> None:
-    """Turn the indentation of children of elements into line ends where a block begins."""
+    """Turn indentation into line ends where a block begins: of children of elements, and behind a line's first tags."""
     coded = dict(code)
     waiting = iter([*tags, _Tag(len(blanked) + 1, 0, 0)])
     tag, depth, base, block, code_end = next(waiting), 0, 0, True, 0
@@ -191,12 +198,17 @@ def _outdent(
             block = True
             continue
         indent = len(text) - len(text.lstrip(b" \t"))
+        if tag.start < start + indent:  # the line begins with a tag, in whose place are blanks
+            if _deep(text[:indent]) and block:
+                blanked[tag.start : start + indent] = b"\n" * (start + indent - tag.start)
+            block = False
+            continue
         if (depth and start >= code_end) or start in coded:
             base = indent if block and not 0 < base <= indent else base
         fence = start in coded or end == code_end
         if depth and _deep(text[:base]) and indent >= base and (block or fence or _BLOCK_START.match(text)):
             blanked[start : start + base] = b"\n" * base
-        block = False
+        block = bool(_AFTER_HEADING.match(text))
 
 
 def _deep(indentation: bytes) -> bool:

@@ -72,6 +72,14 @@ class Structure:
     links: list[LinkEvent] = field(default_factory=list[LinkEvent])
     opaque: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """Ranges of links, code and HTML, in which a `#word` is not a tag. They do not overlap."""
+    html: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """Ranges of HTML: single tags within a text, and whole blocks."""
+
+    def add_html(self, start: int, end: int) -> None:
+        """Add a range of HTML; the lines of one block become one range."""
+        if self.html and self.html[-1][1] == start:
+            start = self.html.pop()[0]
+        self.html.append((start, end))
 
 
 def scan(text: str) -> Structure:
@@ -121,6 +129,8 @@ class _Event(TypedDict, total=False):
 
     Text: str
     Code: str
+    Html: str
+    InlineHtml: str
     Start: _Tag
     End: str | Mapping[str, object]
 
@@ -148,6 +158,8 @@ class _Pass:
                     begin(tag, span, events)
             elif event.__class__ is not _TEXT:  # code or HTML; not a line break or rule
                 hide((span["start"], span["end"]))
+                if "Html" in event or "InlineHtml" in event:
+                    self._found.add_html(span["start"], span["end"])
 
     def _begin(self, tag: _Tag, span: Range, events: _Events) -> None:
         """Process the start of an element with data; if it is a heading or link, process it completely."""
@@ -212,6 +224,8 @@ class _Pass:
             return
         if hidden:
             self._found.opaque.append((span["start"], span["end"]))
+        if "InlineHtml" in event:
+            self._found.add_html(span["start"], span["end"])
         pieces.append((span["start"], event.get("Code", "")))
 
     def _link(self, tag: _Tag, start: int, end: int) -> LinkEvent:

@@ -23,8 +23,9 @@ from lsprotocol.types import (
 
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.document_reader import Fragments, read_document
-from commonplace.domain.documents import Document, Link, LinkKind, Section, Span
+from commonplace.domain.documents import Document, Link, Section, Span
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.links import MARKDOWN_KINDS
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.faces.lsp.navigation import links_to_page, target_at
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, LinkLocation, heading_span
@@ -169,6 +170,8 @@ def _rename_heading(pages: EditorPages, page: EditorPage, section: Section, name
         written = _fragment(resolved.link, section, before, after, renamed) if span else None
         if span is None or written is None:
             continue
+        if resolved.link.kind in MARKDOWN_KINDS:
+            written = markdown_path(written, in_tag=_is_in_tag(source.lines.text, resolved.link))
         versions.setdefault(source.uri, source.version)
         edits.setdefault(source.uri, []).append(TextEdit(source.lines.range(span), written))
     return WorkspaceEdit(document_changes=[_edit(uri, made, versions[uri]) for uri, made in edits.items()])
@@ -186,11 +189,9 @@ def _fragment(link: Link, section: Section, before: Fragments, after: Fragments,
     leads_still = next(iter(after.linked_sections(link.fragment)), None) == now
     if leads_still and (named.ordinal != section.ordinal or link.fragment == now.anchor):
         return None
-    markdown = link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE}
-    by_anchor = link.fragment == named.anchor and (markdown or named.anchor != named.heading)
+    by_anchor = link.fragment == named.anchor and (link.kind in MARKDOWN_KINDS or named.anchor != named.heading)
     above, _, _ = link.fragment.rpartition("#")
-    written = after.naming(now, by_anchor=by_anchor, above=above)
-    return markdown_path(written) if markdown else written
+    return after.naming(now, by_anchor=by_anchor, above=above)
 
 
 def _fragment_span(source: bytes, link: Link) -> Span | None:
@@ -200,10 +201,14 @@ def _fragment_span(source: bytes, link: Link) -> Span | None:
     start = source.find(b"#", link.target_span.end or link.span.start, link.span.end or None)
     if start < 0 or not link.span.end:
         return None
-    end = re.compile(rb"[\]|)\s>]" if link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE} else rb"[\]|]").search(
-        source, start, link.span.end
-    )
+    ends = rb"[\"'\s>]" if _is_in_tag(source, link) else rb"[\]|)\s>]" if link.kind in MARKDOWN_KINDS else rb"[\]|]"
+    end = re.compile(ends).search(source, start, link.span.end)
     return Span(start + 1, end.start() if end else link.span.end)
+
+
+def _is_in_tag(source: bytes, link: Link) -> bool:
+    """Whether a link is an attribute of an HTML tag."""
+    return source.startswith(b"<", link.span.start)
 
 
 def _edit(uri: str, edits: Sequence[TextEdit], version: int | None) -> TextDocumentEdit:

@@ -175,7 +175,7 @@ class _SnippetReader:
                 chosen = self._chosen(outline, best)
                 texts = [_text(document.source, outline, at) for at, _ in chosen]
             else:
-                raw = readable_source(record.address, source.raw)
+                raw = readable_source(record.address, source.raw).text
                 texts = [
                     self._texts.keep(record.address, record.revision, at, _text(raw, outline, at)) for at, _ in chosen
                 ]

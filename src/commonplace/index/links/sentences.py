@@ -22,7 +22,7 @@ def with_sentences(store: Store, links: Sequence[ResolvedLink]) -> list[Resolved
     for one in links:
         if one.source not in texts:
             try:
-                texts[one.source] = readable_source(one.source, as_utf8(store.read(one.source)))
+                texts[one.source] = readable_source(one.source, as_utf8(store.read(one.source))).text
             except (NotFoundError, StorageError):
                 texts[one.source] = b""
         told.append(replace(one, sentence=_sentence(texts[one.source], one.link)))

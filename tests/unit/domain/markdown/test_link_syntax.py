@@ -161,7 +161,7 @@ def test_external_urls_and_empty_destinations_are_no_links(text: str) -> None:
         "    [[a]]",
         "<!-- [[a]] [b](c.md) -->",
         "x <!-- [[a]]\n --> y",
-        '<a href="[[a]]">x</a>',
+        '<p title="[[a]]">x</p>',
         "\\[[a]]",
         "[b\\](c.md)",
     ],

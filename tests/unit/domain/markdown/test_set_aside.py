@@ -45,22 +45,22 @@ def test_a_reference_of_hugo_is_read_as_a_link_to_its_page(shortcode: str) -> No
     ],
 )
 def test_what_is_no_reference_stays(source: bytes) -> None:
-    assert readable_source(PAGE, source) == source
+    assert readable_source(PAGE, source).text == source
 
 
 def test_a_source_that_is_all_markdown_is_itself() -> None:
     source = b"# A\n\n<Badge/> {curly}\n"
-    assert readable_source(PAGE, source) is source
+    assert readable_source(PAGE, source).text is source
 
 
 @pytest.mark.parametrize("path", ["a.mdx", "x/A.MDX"])
 def test_jsx_is_set_aside_in_mdx_alone(path: str) -> None:
     source = b"# A <Badge/>\n"
-    assert b"Badge" not in readable_source(Address(path), source)
-    assert b"Badge" in readable_source(PAGE, source)
+    assert b"Badge" not in readable_source(Address(path), source).text
+    assert b"Badge" in readable_source(PAGE, source).text
 
 
 def test_no_source_changes_its_length() -> None:
     pieces = [SHORTCODES[0], "{{<", "ref ", '"', ">}}", "ü", "\n"]
     for text in map("".join, product(pieces, repeat=4)):
-        assert len(readable_source(PAGE, text.encode())) == len(text.encode())
+        assert len(readable_source(PAGE, text.encode()).text) == len(text.encode())

@@ -13,7 +13,7 @@ from commonplace.faces.web.markup.callouts import Callout, callout_open
 from commonplace.faces.web.markup.code import code_html
 from commonplace.faces.web.markup.footnotes import Footnotes
 from commonplace.faces.web.markup.inline import text_html
-from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, link_key
+from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, html_links, link_key
 
 Events = Iterator[tuple[Event, int, int]]
 _CALLOUT = re.compile(rb"[ \t]*>[ \t]*\[!([A-Za-z][\w -]{0,30})\]([+-]?)[ \t]*")
@@ -38,6 +38,8 @@ class LinkHtml:
     """Returns the HTML of an image or embed, given its label and title; None for other links."""
     label: str | None = None
     """Text that replaces the label as written; None to keep the label."""
+    url: str = ""
+    """The URL on this server of the document or file; "" for other links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class HtmlWriter:
             case "Code":
                 self.out.append(f"<code>{escape(value, quote=False)}</code>")
             case "Html" | "InlineHtml":
-                self.out.append(value)
+                self.out.append(self._html(value))
             case "InlineMath":
                 self.out.append(f'<code class="math-inline">{escape(value, quote=False)}</code>')
             case "DisplayMath":
@@ -108,6 +110,18 @@ class HtmlWriter:
                 self.out.append(f'<input type="checkbox" disabled {state[0]}aria-label="{state[1]}"> ')
             case _:
                 pass
+
+    def _html(self, value: str) -> str:
+        """HTML of the page, in which links to documents and files have the URLs of this server."""
+        html = value.encode("utf-8", "replace")
+        parts: list[bytes] = []
+        at = 0
+        for key, link in html_links(html):
+            if url := self.scope.link(key).url:
+                start = link.target_span.start
+                parts += [html[at:start], escape(url).encode()]
+                at = start + len(link.raw.encode())
+        return b"".join([*parts, html[at:]]).decode()
 
     def _break(self, name: str) -> None:
         callout = self._quotes[-1] if self._quotes else None

@@ -62,8 +62,8 @@ class DocumentLinks:
             url = urls.file(target.collection.name, target.address.path)
             path = target.address.path
             if key.image:
-                return LinkHtml("", lambda label, title: media_html(url, path, label or link.label, title))
-            return LinkHtml(f'<a class="file" href="{escape(url)}">')
+                return LinkHtml("", lambda label, title: media_html(url, path, label or link.label, title), url=url)
+            return LinkHtml(f'<a class="file" href="{escape(url)}">', url=url)
         element = elements(target, link.fragment) if link.fragment else ""
         if key.image:
             return LinkHtml("", lambda _label, _title: self.embedded(target, link.fragment, element))
@@ -104,7 +104,7 @@ def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
 
 def page_link(url: str) -> LinkHtml:
     """A link to a page of this server."""
-    return LinkHtml(f'<a class="page-link" href="{escape(url)}">')
+    return LinkHtml(f'<a class="page-link" href="{escape(url)}">', url=url)
 
 
 def external_link(key: LinkKey) -> LinkHtml:

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from pyromark import Markdown, Options
 
-from commonplace.domain.documents import Link
-from commonplace.domain.markdown.link_syntax import read_link
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.markdown.link_syntax import read_html_links, read_link
 from commonplace.domain.markdown.structure import OPTIONS, LinkEvent
 
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
@@ -36,13 +36,20 @@ class LinkKey:
     image: bool
     destination: str
     inside: str = ""
-    """The text between the brackets of `[[a|b]]`; "" for other links."""
+    """The text between the brackets of `[[a|b]]`; `<` for a link in HTML; "" for other links."""
 
 
 def parse(source: bytes) -> Parsed:
     """Parse a piece of Markdown."""
     found = cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(source.decode("utf-8", "replace")))
-    return Parsed(source, [(event, span["start"], span["end"]) for event, span in found])
+    events: list[tuple[Event, int, int]] = []
+    for event, span in found:
+        before = events[-1][0] if events else ""
+        if isinstance(event, dict) and isinstance(before, dict) and "Html" in event and "Html" in before:
+            before["Html"] += event["Html"]  # the lines of one block, whose tags may have line ends
+        else:
+            events.append((event, span["start"], span["end"]))
+    return Parsed(source, events)
 
 
 def definitions(source: bytes) -> bytes:
@@ -81,10 +88,20 @@ def link_key(data: dict[str, Any], written: bytes, *, image: bool) -> LinkKey:
     return LinkKey(True, image, destination, written[2:-2].decode("utf-8", "replace") if piped else "")
 
 
+def html_links(html: bytes) -> Iterator[tuple[LinkKey, Link]]:
+    """The links to documents and files in HTML, with their positions in it."""
+    for link in read_html_links(html, 0, len(html)):
+        yield LinkKey(wiki=False, image=link.kind is LinkKind.IMAGE, destination=link.raw, inside="<"), link
+
+
 def written_links(parsed: Iterable[Parsed]) -> dict[LinkKey, Link]:
     """The links to documents and files in these pieces; external URLs are left out."""
     result: dict[LinkKey, Link] = {}
     for one in parsed:
+        for event, _, _ in one.events:
+            html = (event.get("Html") or event.get("InlineHtml")) if isinstance(event, dict) else None
+            if html:
+                result |= html_links(html.encode("utf-8", "replace"))
         for key in _keys(one):
             if key not in result:
                 link = _link(key)

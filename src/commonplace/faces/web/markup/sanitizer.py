@@ -17,15 +17,15 @@ ID_PREFIX = "ui-"
 _TAGS = """
     a abbr b bdi bdo blockquote br caption cite code col colgroup dd del details dfn div dl dt em figcaption figure
     h1 h2 h3 h4 h5 h6 hr i img input ins kbd li mark ol p pre q rp rt ruby s samp section small span strike strong
-    sub summary sup table tbody td tfoot th thead tr tt u ul var wbr audio video source
+    sub summary sup table tbody td tfoot th thead tr tt u ul var wbr audio video source picture
 """
 _ATTRIBUTES = {
     "*": {"id", "title", "lang", "dir"},
     "a": {"href", "name", "aria-label"},
-    "img": {"src", "alt", "width", "height", "loading"},
+    "img": {"src", "srcset", "sizes", "alt", "width", "height", "loading"},
     "audio": {"src", "controls", "preload"},
-    "video": {"src", "controls", "preload", "width", "height"},
-    "source": {"src", "type"},
+    "video": {"src", "poster", "controls", "preload", "width", "height"},
+    "source": {"src", "srcset", "sizes", "media", "type"},
     "input": {"type", "checked", "disabled", "aria-label"},
     "details": {"open"},
     "ol": {"start", "reversed", "type"},
@@ -68,6 +68,8 @@ _LEFT_OPEN = frozenset({
 """Elements without an end tag or with an optional one."""
 _UNNAMED = re.compile(r"<img(?![^>]*\salt=)")
 """An image without alternative text. It gets an empty one, so that screen readers do not read its file name."""
+_CANDIDATE = re.compile(r"(?:^|,)\s*([^\s,][^\s]*)")
+"""The URL of each candidate of a `srcset`."""
 _MEDIA = frozenset({"img", "audio", "video", "source"})
 
 Rebase = Callable[[str, bool], str]
@@ -94,8 +96,10 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
     def attribute(tag: str, name: str, value: str) -> str | None:
         if name in {"id", "name"}:
             return None if value.startswith(ID_PREFIX) else value
-        if name == "src" or (name == "href" and tag == "a"):
+        if name in {"src", "poster"} or (name == "href" and tag == "a"):
             return _url(tag, value, rebase, own)
+        if name == "srcset":  # of this server only; other URLs are not rebased here
+            return value if all(url.startswith(own) for url in _CANDIDATE.findall(value)) else None
         if tag == "input" and name == "type":
             return "checkbox"
         return value

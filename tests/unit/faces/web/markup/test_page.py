@@ -55,6 +55,17 @@ def render(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Render]:
         ("![[a b.pdf]]", '<a class="file-card" href="/files/files/a%20b.pdf"><b>a b.pdf</b> <small>PDF</small></a>'),
         ("![far](https://far.example/x.png)", '<a class="external" href="https://far.example/x.png">far</a>'),
         ("![[Other#Part two]]", "<h2>Part two</h2>"),
+        ('<img src="../files/pic.png">', '<img alt="" src="/files/files/pic.png">'),
+        (
+            '<img src="pic.png" srcset="pic.png 1x, https://far.example/x.png 2x">',
+            '<img alt="" src="/files/files/pic.png">',
+        ),
+        ('<img srcset="../files/pic.png 1x, pic.png 2x">', 'srcset="/files/files/pic.png 1x, /files/files/pic.png 2x"'),
+        ('<video\n  poster="pic.png"></video>', '<video poster="/files/files/pic.png">'),
+        ('Text <a href="Other.md#part one">x</a>', '<a href="/p/notes/other#part-one">x</a>'),
+        ('<a href="../files/a b.pdf">x</a>', '<a href="/files/files/a%20b.pdf">x</a>'),
+        ('<a href="gone.md#x">x</a>', '<a href="/p/notes/gone#x">x</a>'),
+        ('<a href="java&#115;cript:alert(1)">x</a> <img src="//far.example/x.png">', "<a>x</a>"),
         ("![[Other#Gone]]", "The document has no section"),
         ("# A b", '<h1 id="a-b">'),
         (
