@@ -18,13 +18,25 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from benchmarks.judged import mixed
 from benchmarks.judged.answers import answered
 from benchmarks.judged.clustered import compared, opened_cluster
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
 from benchmarks.judged.noise import noise_url
 from benchmarks.judged.partial import SHARES, curve
 from benchmarks.judged.queries import TypedQueries
-from benchmarks.judged.sets import DEPTH, HALVES, Half, JudgedSet, Score, read_set, scored, write_vault
+from benchmarks.judged.sets import (
+    DEPTH,
+    HALVES,
+    Half,
+    JudgedSet,
+    Question,
+    Score,
+    half_of,
+    read_set,
+    scored,
+    write_vault,
+)
 from commonplace.bootstrap import Application
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
@@ -51,6 +63,9 @@ class Run:
 
     def judged(self, name: str) -> JudgedSet:
         """A set with the chosen half of its questions."""
+        if name == mixed.NAME:
+            made = mixed.mixed_set()
+            return replace(made, questions=half_of(made.questions, self.half))
         return read_set(self.folder / name, self.half)
 
     @contextmanager
@@ -89,11 +104,30 @@ def evaluate(run: Run, name: str) -> Iterator[Score]:
             yield scored(f"{name} {mode}", judged.questions, answers, time.perf_counter() - began)
 
 
+def differing_in_capitals(run: Run, name: str) -> list[str]:
+    """The questions of a set that have other answers by words in capitals than in lower case."""
+    judged = run.judged(name)
+    root = KEPT / name
+    write_vault(judged.documents, root / "vault")
+    with replace(run, modes=("keyword",)).opened(root, [root / "vault"]) as collections:
+
+        def answer(question: Question, text: str) -> list[tuple[str, float]]:
+            within = Filter(prefix=f"{question.scope}/" if question.scope else "")
+            hits = search(collections, SearchQuery(text=text, filter=within, limit=DEPTH), "keyword").hits
+            return [(found.hit.record.address.path, found.hit.score) for found in hits]
+
+        return [
+            one.text
+            for one in judged.questions
+            if answer(one, one.text.upper()) != answer(one, one.text.upper().lower())
+        ]
+
+
 def evaluate_baselines(run: Run, name: str) -> Iterator[Score]:
     """The lexical baselines on one set."""
     from benchmarks.judged.baselines import baselines  # noqa: PLC0415 - its libraries are for developers only
 
-    return baselines(run.judged(name), read_set(run.folder / name, "even").questions)
+    return baselines(run.judged(name), replace(run, half="even").judged(name).questions)
 
 
 def evaluate_evidence(run: Run, name: str) -> Iterator[tuple[str, list[float]]]:
@@ -122,14 +156,12 @@ def embed(collections: Sequence[Collection]) -> None:
 def main() -> int:
     """Print a table of the named sets, or of all sets."""
     given = _arguments()
-    names = given.sets or sorted(folder.name for folder in given.folder.glob("*/"))
-    if not names:
-        print(f"No sets in {given.folder}; nothing to measure.", file=sys.stderr)
-        return 0
+    names = given.sets or [mixed.NAME, *sorted(folder.name for folder in given.folder.glob("*/"))]
     run = Run(given.folder, tuple(given.mode or SEARCH_MODES), given.half)
     parts: dict[str, Callable[[], None]] = {
         "ranking": lambda: _print_scores(names, lambda name: evaluate(run, name)),
         "baselines": lambda: _print_scores(names, lambda name: evaluate_baselines(run, name)),
+        "capitals": lambda: _print_capitals(run, names),
         "noise": lambda: _print_noise(run, names),
         "partial": lambda: _print_partial(run, names),
         "evidence": lambda: _print_evidence(run, names),
@@ -149,7 +181,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("ranking", "baselines", "noise", "partial", "evidence", "answers", "cluster", "typed"),
+        choices=("ranking", "baselines", "capitals", "noise", "partial", "evidence", "answers", "cluster", "typed"),
         help="may be repeated; all of them without",
     )
     parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each set, or all")
@@ -172,6 +204,12 @@ def _print_scores(names: Sequence[str], of: Callable[[str], Iterator[Score]]) ->
             f" | {score.milliseconds:.1f} |",
             flush=True,
         )
+
+
+def _print_capitals(run: Run, names: Sequence[str]) -> None:
+    for name in names:
+        differing = differing_in_capitals(run, name)
+        print(f"{name}: {len(differing)} questions have other answers in capitals {differing[:3] or ''}", flush=True)
 
 
 def _print_noise(run: Run, names: Sequence[str]) -> None:

@@ -69,8 +69,12 @@ def read_set(folder: Path, half: Half = "all") -> JudgedSet:
         for row in lines_of(folder / "queries.jsonl")
         if row["_id"] in grades
     ]
-    chosen = {"all": asked, "even": asked[::2], "odd": asked[1::2]}[half]
-    return JudgedSet(folder.name, list(lines_of(next(folder.glob("corpus.jsonl*")))), chosen)
+    return JudgedSet(folder.name, list(lines_of(next(folder.glob("corpus.jsonl*")))), half_of(asked, half))
+
+
+def half_of(questions: Sequence[Question], half: Half) -> Sequence[Question]:
+    """All of the questions, or every second one."""
+    return {"all": questions, "even": questions[::2], "odd": questions[1::2]}[half]
 
 
 def write_vault(documents: Sequence[Mapping[str, str]], vault: Path) -> dict[str, str]:
