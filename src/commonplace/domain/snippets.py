@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from html import unescape
 
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query_parser import parse_query
@@ -61,6 +62,23 @@ _MARKUP = re.compile(
 )
 
 
+# Markup that is no CommonMark: callouts, tasks, footnotes, block ids, shortcodes and template tags, containers, formula
+# blocks, comments, highlights, struck text, and addresses in angle brackets. Built like `_MARKUP`.
+_SIGNS = re.compile(
+    r"[\[^{:$%=~<](?:"
+    r"(?<!\S\[)(?<=\[)(?:![\w-]{1,30}\][+-]?|[ xX]\](?=\s))"
+    r"|(?<=\[)\^[^\]\s]{1,40}\]:?"
+    r"|(?<=\s\^)[A-Za-z0-9-]{1,60}[ \t]*$"
+    r"|(?<=\{)(?:\{[<%][^{}\n]{0,300}[>%]\}\}|%[^{}\n]{0,300}%\})"
+    r"|(?<=\n:)::+[ \t]*\w*"
+    r"|(?<=\$)\$(?:(?<=\n\$\$)|(?=[ \t]*$))"
+    r"|(?<=%)%(?:(?<!\w%%)|(?!\w))"
+    r"|(?<![\w=]=)(?<==)=(?=[^\s=])(?P<high>[^=\n]{1,300})(?<=\S)==(?![\w=])"
+    r"|(?<=~)~(?=[^\s~])(?P<struck>[^~\n]{1,300})(?<=\S)~~"
+    r"|(?<=<)(?P<url>(?:https?|mailto):[^<>\s]{1,500})>)",
+    re.MULTILINE,
+)
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _BETWEEN_WORDS = frozenset({"gap", "rule", "lead"})
 """Names of the pattern's groups for markup that separates words."""
 
@@ -78,7 +96,9 @@ class HighlightTerms:
 
 def strip_markdown(markdown: str) -> str:
     """Plain text of Markdown, as one line."""
-    return " ".join(_MARKUP.sub(_shown, f"\n{markdown}").split())
+    text = _MARKUP.sub(_shown, _SIGNS.sub(_signified, f"\n{markdown}"))
+    # Last, because a character in its written form is no markup.
+    return " ".join(_ENTITY.sub(lambda entity: unescape(entity[0]), text).split())
 
 
 def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, str]]]) -> str:
@@ -135,8 +155,9 @@ def marked_spans(query: str) -> Callable[[str], Iterator[tuple[int, int]]]:
     In scripts without blanks, no words can be compared; the grams of the query are marked.
     """
     parsed = parse_query(query, lambda text: [fold_accents(word) for word in WORD.findall(text)], prefix=False)
+    quoted = [word for phrase in (*parsed.phrases, *parsed.optional_phrases) for word in phrase.words]
     asked = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase.words)]
-    words = set(content_words(asked, language_of(asked, lambda _: 0.0)))
+    words = {*content_words(asked, language_of(asked, lambda _: 0.0)), *quoted}
     grams = {*parsed.grams, *(gram for phrase in parsed.phrases for gram in phrase.grams)}
     longest_first = "|".join(map(re.escape, sorted(grams, key=len, reverse=True))) or "(?!)"
     parts = re.compile(f"(?P<grams>(?:{longest_first})+)|(?:{WORD_CHAR}[\u0300-\u036f]*)+")
@@ -180,6 +201,10 @@ def _shown(found: re.Match[str]) -> str:
     if kind in {"target", "shown", "star", "line"}:
         return found[kind] or found["target"] or ""
     return ""
+
+
+def _signified(sign: re.Match[str]) -> str:
+    return sign["high"] or sign["struck"] or sign["url"] or ""
 
 
 def _places(text: str, wanted: HighlightTerms, most: int | None = None) -> list[Occurrence]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.snippets import HighlightTerms, sentence_round, snippet, strip_markdown
+from commonplace.domain.snippets import HighlightTerms, marked_spans, sentence_round, snippet, strip_markdown
 from ways.linear import assert_linear
 
 
@@ -22,8 +22,8 @@ def wanted(*words: str, grams: tuple[str, ...] = ()) -> HighlightTerms:
         ("**bold** and *slanted* and _so_ and __so__", "bold and slanted and so and so"),
         ('a [link](../x/y.md "t") and ![image](i.png)', "a link and image"),
         ("a [link][ref] here\n\n[ref]: http://x.y", "a link here"),
-        ("a[0], [1], [^1] and *[sic]* in a [link](x)", "a[0], [1], [^1] and [sic] in a link"),
-        ("- [ ] open\n- [x] done\n[not] (a link)", "[ ] open [x] done [not] (a link)"),
+        ("a[0], [1], [^1] and *[sic]* in a [link](x)", "a[0], [1], and [sic] in a link"),
+        ("- [ ] open\n- [x] done\n[not] (a link)", "open done [not] (a link)"),
         ("[![build](a.svg)](https://x.y) here", "build here"),
         ("see [[Page]] and [[page|shown]]", "see Page and shown"),
         ("# Heading\n> quoted\n- item\n1. first", "Heading quoted item first"),
@@ -89,7 +89,40 @@ def test_a_snippet_contains_the_match_wherever_it_stands(before: str, behind: st
 
 
 @pytest.mark.parametrize(
-    "piece", ["[", "![", "[[", "*a", "_a", "<", "<a ", "> ", "- ", "1.", "`", "](", "](a ", "|", "\\", "**", "<!--"]
+    "piece",
+    [
+        "[",
+        "![",
+        "[[",
+        "*a",
+        "_a",
+        "<",
+        "<a ",
+        "> ",
+        "- ",
+        "1.",
+        "`",
+        "](",
+        "](a ",
+        "|",
+        "\\",
+        "**",
+        "<!--",
+        "[!",
+        "[^",
+        "==",
+        "==a",
+        "~~a",
+        "{{<",
+        "{%",
+        "%%",
+        ":::",
+        "$$",
+        "&a",
+        "<http:",
+        " ^a",
+        "[ ] ",
+    ],
 )
 def test_plain_text_takes_time_in_proportion_to_the_text(piece: str) -> None:
     assert_linear(lambda size: partial(strip_markdown, piece * (size // len(piece))), 50_000)
@@ -111,3 +144,40 @@ def test_an_abbreviation_before_a_small_letter_ends_no_sentence() -> None:
     raw = b"Use e.g. the [tool](x.md), etc. when needed. Next.\n"
     start = raw.index(b"[tool]")
     assert sentence_round(raw, start, start + len(b"[tool](x.md)")) == "Use e.g. the tool, etc. when needed."
+
+
+@pytest.mark.parametrize(
+    ("markdown", "plain"),
+    [
+        ("> [!note]+ Call\n> text", "Call text"),
+        ("- [x] done\n- [ ] open", "done open"),
+        ("text[^1] and\n[^1]: a foot note", "text and a foot note"),
+        ("a ==high light== b, x==1 and y==2", "a high light b, x==1 and y==2"),
+        ("a %%comment%% b, 100%%", "a comment b, 100"),
+        ("line ^block-1\n- next ^b2", "line next"),
+        ("2^10 and x ^ y", "2^10 and x ^ y"),
+        ("{{< ref page >}} a {{% x %}} b {% link c.md %}", "a b"),
+        (":::note Title\nbody\n:::", "Title body"),
+        ("$$\nx + y\n$$", "x + y"),
+        ("~~gone~~ ~/home ~5", "gone ~/home ~5"),
+        ("<https://a.example/b> &amp; &lt;b&gt; R&D; a[0] [1]", "https://a.example/b & <b> R&D; a[0] [1]"),
+    ],
+)
+def test_markup_of_notes_and_sites_is_no_text(markdown: str, plain: str) -> None:
+    assert strip_markdown(markdown) == plain
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "marked"),
+    [
+        ("a", "a cat and A", ["a", "A"]),
+        ('"a"', "a cat", ["a"]),
+        ('what does "a plan" mean for all of us', "a plan of us", ["a", "plan"]),
+        ("使用Python编写", "使用Python编写", ["使用", "Python", "编写"]),
+        ("python", "使用Python编写", ["Python"]),
+        ("", "a", []),
+        ("שלך 数据", "שלך数据x", ["שלך", "数据"]),
+    ],
+)
+def test_the_words_of_a_query_are_marked(query: str, text: str, marked: list[str]) -> None:
+    assert [text[start:end] for start, end in marked_spans(query)(text)] == marked

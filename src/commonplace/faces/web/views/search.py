@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,8 +31,6 @@ SUGGESTED = 8
 FACETED = 200
 """Number of best hits that are counted in facets."""
 MAX_FACET_VALUES = 8
-_SIGNS = re.compile(r"\[![\w-]+\][+-]?|(?<!\S)\[[ xX]\](?=\s)|\[\^[^\]\s]{1,40}\]:?|==([^=\s][^=]*)==|%%")
-"""Markup of callouts, tasks, footnotes, highlights and comments."""
 LATELY = (("last week", 7), ("last month", 30), ("last year", 365))
 """Names of recent periods, and their lengths in days."""
 _OPERATOR_OF = {"type": "type", "tags": "tag", "folder": "in"}
@@ -181,12 +178,7 @@ def _section(
 ) -> tuple[str, Markup, str]:
     headings = [part for part in one.path if part != found.record.title]
     url = request.urls.page(found.collection.name, found.record.address.path)
-    return " › ".join(headings), mark(_readable(one.snippet)), f"{url}#{one.anchor}" if one.anchor and headings else url  # noqa: RUF001
-
-
-def _readable(snippet: str) -> str:
-    """A snippet without markup that pages render differently, such as that of callouts."""
-    return " ".join(_SIGNS.sub(r"\1", snippet).split())
+    return " › ".join(headings), mark(one.snippet), f"{url}#{one.anchor}" if one.anchor and headings else url  # noqa: RUF001
 
 
 def _reasons(
