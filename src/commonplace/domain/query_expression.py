@@ -43,11 +43,10 @@ Expression: TypeAlias = "Leaf[T] | Junction[T]"
 def has_operators(text: str) -> bool:
     """Whether `AND`, `OR` and `NOT` may be operators in a text.
 
-    A letter besides them must be no capital: a lower-case letter, or one of a script without case.
+    A letter besides them must be lower-case, or all of them must be of scripts without case.
     """
-    words = text.split()
-    others = "".join(word for word in words if word.strip("()") not in OPERATORS)
-    return len(words) > 2 and any(letter.isalpha() and not letter.isupper() for letter in others)  # noqa: PLR2004
+    letters = "".join(word for word in text.split() if word.strip("()") not in OPERATORS)
+    return letters.lower() == letters.upper() or not letters.isupper()
 
 
 def read_expression(
