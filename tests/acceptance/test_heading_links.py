@@ -133,6 +133,24 @@ def test_a_rename_to_the_name_of_another_heading_leaves_every_link_at_its_headin
     assert dead_anchors(repo.path) == []
 
 
+def test_an_id_on_the_line_below_a_heading_is_its_anchor_and_survives_an_edit(folder: Path) -> None:
+    """As kramdown has it; the line is not shown and is no part of the section's text."""
+    text = "## 1.0.0 / 2013-05-06\n{: #v1-0-0}\n\nx\n\nTwo\n---\n{: .note #two }\n[a](#v1-0-0) [b](#two)\n"
+    (folder / "h.md").write_text(text)
+    assert dead_anchors(folder) == []
+    assert Shell(folder).ok("read", "h#v1-0-0").text == "## 1.0.0 / 2013-05-06\n{: #v1-0-0}\n\nx\n\n"
+    assert Shell(folder).ok("read", "h#two").text.startswith("Two\n---\n")
+    with agent("mcp", folder, "--tier", "write", "--no-embed") as client:
+        change = {"do": "section", "section": "#v1-0-0", "text": "## 1.0.0 / 2013-05-06\n\nNew."}
+        client.text("edit", page="h", changes=[change])
+    assert (folder / "h.md").read_text() == text.replace("\nx\n", "\nNew.\n")
+    with served(folder) as server:
+        page = html(server, "/p/h")
+    assert '<h2 id="v1-0-0">' in page
+    assert '<h2 id="two">' in page
+    assert "{:" not in page.partition("<main")[2]
+
+
 def test_a_block_id_in_a_heading_reads_the_section_and_one_below_a_table_keeps_its_blank_line(folder: Path) -> None:
     (folder / "n.md").write_text("## Head ^h1\n\ntext\n\n## N\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n^tab-1\n\nend\n")
     assert Shell(folder).ok("read", "n#^H1").text == "## Head ^h1\n\ntext\n\n"

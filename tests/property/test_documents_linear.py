@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import Fragments
+from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
 from pages import page
 from ways.linear import ALLOWED, FLOOR, GROWTH, assert_linear, cost
@@ -136,6 +136,55 @@ def test_rewriting_links_of_front_matter_is_linear() -> None:
         return lambda: edits.rewrite_links(document, targets, old=old)
 
     assert_linear(work, 12_000)
+
+
+FRAGMENTS: dict[str, Callable[[int], str]] = {
+    "equal headings": lambda n: "# x1\n" * (n // 5),
+    "falling headings": lambda n: "".join(f"{'#' * (i % 6 + 1)} x{i}\n" for i in range(n // 9)),
+    "marked headings": lambda n: "".join(f"# `x{i}`: *y*\n" for i in range(n // 14)),
+    "marks": lambda n: "# " + "!" * n + "\n",
+    "block ids": lambda n: "a ^x1\n\n" * (n // 8),
+    "headings with block ids": lambda n: "".join(f"# a ^x{i}\n" for i in range(n // 9)),
+}
+
+
+@pytest.mark.parametrize("name", FRAGMENTS)
+def test_comparing_many_heading_links_is_linear(name: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        document = page(FRAGMENTS[name](size))
+        wanted = [one for number in range(size // 60) for one in (f"X{number} Y", f"x1#x{number}", f"^x{number}", "!?")]
+
+        def find() -> int:
+            fragments = Fragments(document)
+            return sum(fragment in fragments for fragment in wanted)
+
+        return find
+
+    assert_linear(work, SIZE)
+
+
+HTML: dict[str, Callable[[int], str]] = {
+    "tags": lambda n: '<img src="a.png">\n\n' * (n // 19),
+    "open quotes": lambda n: '<a href="' * (n // 9),
+    "both quotes": lambda n: "<a href='<a href=\"" * (n // 18),
+    "open comments": lambda n: "<!-- <img src=x " * (n // 16),
+    "attributes": lambda n: "<img " + "a=b " * (n // 4) + ">",
+    "equal signs": lambda n: "<img " + "=" * n,
+    "candidates": lambda n: '<img srcset="' + "a.png 1x, " * (n // 10) + '">',
+    "entities": lambda n: '<img src="' + "&amp;" * (n // 5) + '">',
+    "scripts": lambda n: "<script>" * (n // 8),
+    "lines of tags": lambda n: "<b>x</b> [a](b.md)\n\n" * (n // 20),
+}
+
+
+@pytest.mark.parametrize("suffix", [".md", ".mdx"])
+@pytest.mark.parametrize("name", HTML)
+def test_reading_links_of_html_is_linear(name: str, suffix: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        raw = HTML[name](size).encode()
+        return lambda: read_document(Address(f"a{suffix}"), raw)
+
+    assert_linear(work, SIZE)
 
 
 ELEMENTS: dict[str, Callable[[int], str]] = {

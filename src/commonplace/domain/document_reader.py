@@ -31,6 +31,7 @@ _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """Translation table of bytes: white space to a blank, everything else to `x`."""
 _MARKED = re.compile(rb"(?m)(?:(?<=[ \t])|^)(\^[A-Za-z0-9-]+)[ \t]*\r?$")
+_ATTRIBUTES_BELOW = re.compile(r"\n {0,3}\{:[^{}\n]*\}\s*\Z")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
 _ITEM = re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _BLANK = re.compile(rb"(?m)^[ \t]*\r?\n")
@@ -357,7 +358,8 @@ def slug_of_fragment(fragment: str) -> str:
 
 def heading_source(document: Document, section: Section) -> str:
     """The source of a section's heading with its markup, without the lines below a setext heading."""
-    source = document.source[section.start : section.content].decode("utf-8", "replace").strip()
+    lines = document.source[section.start : section.content].decode("utf-8", "replace")
+    source = _ATTRIBUTES_BELOW.sub("", lines).strip()
     return _MARKERS.sub("", source) if section.atx else source.rpartition("\n")[0]
 
 

@@ -70,7 +70,7 @@ class Section(NamedTuple):
     start: int
     """Start of the heading line (level 0: start of the body)."""
     content: int
-    """Start of the text after the heading line (after both lines of a setext heading)."""
+    """Start of the text after the heading line (both lines of a setext heading) and a line of attributes below it."""
     end: int
     """Start of the next heading of any level, or the end of the document."""
     tree_end: int

@@ -318,7 +318,10 @@ def _last_line_end(document: Document) -> bytes:
 def _without_heading(line: str, text: str) -> str:
     """The text without its first lines if they repeat the heading."""
     heading, lines = with_unix_line_ends(line).strip(), with_unix_line_ends(text).lstrip("\n")
-    return lines.removeprefix(heading) if f"{lines}\n".startswith(f"{heading}\n") else text
+    for repeated in (heading, heading.rpartition("\n{:")[0]):  # with or without attributes below it
+        if repeated and f"{lines}\n".startswith(f"{repeated}\n"):
+            return lines.removeprefix(repeated)
+    return text
 
 
 def _trimmed(text: str) -> str:

@@ -12,6 +12,8 @@ from commonplace.domain.slugs import anchor
 # Atomic and possessive, so that no text causes backtracking.
 _WORD = r"""(?>\#[^\s{}\\]+|\.[^\s{}\\]+|[\w:][\w:.\-]*=(?:"[^"{}]*"|'[^'{}]*'|[^\s"'{}\\]*))"""
 _ATTRIBUTES = re.compile(rf":?\s*+{_WORD}(?>(?:\s++{_WORD})*)\s*+")
+ATTRIBUTE_LINE = re.compile(rb" {0,3}\{(:[^{}\r\n]*+)\}[ \t]*(?:\r?\n|\Z)")
+"""Attributes in kramdown's form on a line of their own below a heading: `{: #id}`."""
 _BLANK = ord(" ")
 _HASH = ord("#")
 _KEY = re.compile(r"(?<!\S)\#([^\s{}\\]+)")
@@ -35,6 +37,10 @@ def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) ->
     anchors: dict[str, int] = {}
     for index, heading in enumerate(headings):
         text, attributes = _text_and_attributes(source, base, heading)
+        content = base + heading.end
+        below = None if attributes else ATTRIBUTE_LINE.match(source, content)
+        if below and _ATTRIBUTES.fullmatch(below[1].decode("utf-8", "replace")):
+            attributes, content = below[1].decode("utf-8", "replace").strip(), below.end()
         while levels and levels[-1] >= heading.level:
             levels.pop()
             path.pop()
@@ -49,7 +55,7 @@ def read_sections(source: bytes, base: int, headings: Sequence[HeadingEvent]) ->
                 _unique(_own_anchor(text, attributes), anchors),
                 attributes,
                 starts[index],
-                base + heading.end,
+                content,
                 ends[index + 1],
                 tree_ends[index],
                 source[base + heading.start] == _HASH,

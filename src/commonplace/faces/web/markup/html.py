@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from commonplace.domain.markdown.sections import ATTRIBUTE_LINE
 from commonplace.faces.web.markup.callouts import Callout, callout_open
 from commonplace.faces.web.markup.code import code_html
 from commonplace.faces.web.markup.footnotes import Footnotes
@@ -48,7 +49,7 @@ class Scope:
 
     link: Callable[[LinkKey], LinkHtml]
     anchors: Mapping[int, str]
-    """Anchors of headings, by the byte offset of the heading's end; a heading without an anchor gets no id."""
+    """Anchors of headings, by the byte offset of the heading's line; a heading without an anchor gets no id."""
     footnotes: Footnotes
 
 
@@ -142,7 +143,7 @@ class HtmlWriter:
             case "Image":
                 self._image(data, events)
             case "Heading":
-                self._heading(data, end)
+                self._heading(data, start, end)
             case "CodeBlock":
                 self._code(data, events)
             case "BlockQuote":
@@ -219,8 +220,14 @@ class HtmlWriter:
         name, self.out = self._outer.pop()
         self.scope.footnotes.define(name, html)
 
-    def _heading(self, data: dict[str, Any], end: int) -> None:
-        anchor = self.scope.anchors.get(self.base + end, "") if self.base >= 0 and not self._quotes else ""
+    def _heading(self, data: dict[str, Any], start: int, end: int) -> None:
+        source = self.parsed.source
+        line = start
+        while line and source[line - 1 : line] == b" ":
+            line -= 1
+        anchor = self.scope.anchors.get(self.base + line, "") if self.base >= 0 and not self._quotes else ""
+        if attributes := ATTRIBUTE_LINE.match(source, end):
+            self._skip_to = attributes.end()
         self._anchor = anchor
         level = data["level"].lower()
         self.out.append(f'<{level} id="{escape(anchor)}">' if anchor else f"<{level}>")

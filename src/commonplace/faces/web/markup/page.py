@@ -82,7 +82,7 @@ class Renderer:
         source = raw[start:end]
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
-        anchors = {one.content - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
+        anchors = {one.start - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
         return _Body(self.links(document)).html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
