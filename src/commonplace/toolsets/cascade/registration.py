@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from commonplace.settings import Settings
     from commonplace.toolsets.cascade.rules.foreign import ForeignGraph
     from commonplace.toolsets.cascade.rules.manifest import LayerSpec, Manifest
+    from commonplace.toolsets.cascade.service.captures import LiveLayer
     from commonplace.toolsets.cascade.service.cascade import Cascade
     from commonplace.toolsets.cascade.service.layers import Layer
 
@@ -67,6 +68,7 @@ class _ServedLayers:
             log.warning(manifest.warning)
         self._specs = manifest.layers
         self._layers = [self._layer(spec, order) for order, spec in enumerate(manifest.layers)]
+        self._live = self._live_layer()
         self._side = page_side(context.settings.wikilink_style)
         self._cascade: Cascade | None = None
         context.closing.callback(self._close)
@@ -81,7 +83,7 @@ class _ServedLayers:
                 self._stat = stat
                 self._reload()
             if self._cascade is None:
-                self._cascade = Cascade(self._layers, page_side=self._side)
+                self._cascade = Cascade(self._layers, page_side=self._side, live=self._live)
             return self._cascade
 
     def _reload(self) -> None:
@@ -97,15 +99,16 @@ class _ServedLayers:
             log.warning("the layers stay as they are: %s", error)
             reason = f"its manifest has changed and is not used: {str(error).removesuffix('.')}"
             fault = ManifestFault(reason, iso_timestamp(time.time()))
-            self._cascade = Cascade(self._layers, fault, self._side)
+            self._cascade = Cascade(self._layers, fault, self._side, self._live)
             return
-        self._cascade = Cascade(self._layers, page_side=self._side)
+        self._cascade = Cascade(self._layers, page_side=self._side, live=self._live)
 
     def _replace(self, specs: tuple[LayerSpec, ...]) -> None:
         """Replace the layers. A layer with the same specification and position stays open."""
         before = dict(zip(enumerate(self._specs), self._layers, strict=True))
         layers = [before.pop((order, spec), None) or self._layer(spec, order) for order, spec in enumerate(specs)]
         self._specs, self._layers = specs, layers
+        self._live = self._live_layer()
         _close(before.values())
 
     def _layer(self, spec: LayerSpec, order: int) -> Layer:
@@ -121,9 +124,19 @@ class _ServedLayers:
         real = context.follow(spec.path) if folder is None else folder.resolve()
         if real in context.folders:
             at = partial(_collection_at, real, context.folders.index(real), context.collections)
-            return FolderLayer(rank, folder, at, spec.paths)
+            return FolderLayer(rank, folder, at, spec.paths, spec.retention_days)
         late = self._late.setdefault(real, _LazyLayer(real, context.open_collection))
-        return FolderLayer(rank, folder, late, spec.paths)
+        return FolderLayer(rank, folder, late, spec.paths, spec.retention_days)
+
+    def _live_layer(self) -> LiveLayer | None:
+        """The layer into which captures are written, by the manifest."""
+        from commonplace.toolsets.cascade.service.captures import LiveLayer
+        from commonplace.toolsets.cascade.service.layers import FolderLayer
+
+        for spec, layer in zip(self._specs, self._layers, strict=True):
+            if spec.live and isinstance(layer, FolderLayer):
+                return LiveLayer(layer, spec.author)
+        return None
 
     def _close(self) -> None:
         _close(self._layers)

@@ -76,6 +76,35 @@ CASCADE = Toolset(
                 notAsked="array",
             ),
         ),
+        Tool(
+            name="log_capture",
+            title="Stage a capture",
+            description=(
+                "Prepare a finding of this session (investigation, decision, gotcha, artifact) for the live layer, and "
+                "return it as a preview with a token. Nothing is written: show the preview to the user. "
+                'Example: {"kind": "gotcha", "title": "Port 9092 is taken", "sections": {"body": "Use 9093."}}'
+            ),
+            handler=bind(parameters.LogCapture, tools.log_capture),
+            output_schema=result_schema(
+                "staged",
+                "token",
+                "id",
+                "preview",
+                staged="boolean",
+                id="string",
+                preview="string",
+                layer="string",
+            ),
+            tier="write",
+        ),
+        Tool(
+            name="confirm_capture",
+            title="Write a capture",
+            description="Write a staged capture into the live layer, only after the user has seen and approved it.",
+            handler=bind(parameters.ConfirmCapture, tools.confirm_capture),
+            output_schema=result_schema("id", id="string", layer="string", pushed="boolean"),
+            tier="write",
+        ),
     ),
     show_error=tools.show_error,
 )

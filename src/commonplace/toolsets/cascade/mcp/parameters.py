@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -39,3 +39,27 @@ class GetLinks(Parameters):
     """Parameters of `get_links`."""
 
     concept_id: ConceptId
+
+
+class LogCapture(Parameters):
+    """Parameters of `log_capture`."""
+
+    kind: Annotated[Literal["investigation", "decision", "gotcha", "artifact"], Field(description="Kind of finding.")]
+    title: Annotated[str, Field(description="Short and specific.")]
+    sections: Annotated[
+        dict[str, str],
+        Field(
+            description="Text by section. investigation: problem, fix, perhaps attempts, root-cause; decision: choice, "
+            "why, perhaps alternatives; gotcha: body; artifact: summary, pointer."
+        ),
+    ]
+    confidence: Annotated[Literal["high", "medium", "low"] | None, Field(description="How certain it is.")] = None
+    links: Annotated[list[str] | None, Field(max_length=32, description="Related concepts, issues and addresses.")] = (
+        None
+    )
+
+
+class ConfirmCapture(Parameters):
+    """Parameters of `confirm_capture`."""
+
+    token: Annotated[str, Field(description="From log_capture.")]

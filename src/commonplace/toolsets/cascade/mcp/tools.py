@@ -7,10 +7,19 @@ from pydantic_core import to_json
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.toolset import Call, ContentBlocks, ToolResult
-from commonplace.toolsets.cascade.mcp.parameters import GetLinks, ListConcepts, ReadFile, SearchConcepts
+from commonplace.services.writes.requests import WriteRequest
+from commonplace.toolsets.cascade.mcp.parameters import (
+    ConfirmCapture,
+    GetLinks,
+    ListConcepts,
+    LogCapture,
+    ReadFile,
+    SearchConcepts,
+)
 from commonplace.toolsets.cascade.rules.health import health_json, not_asked
 from commonplace.toolsets.cascade.rules.output.json_output import contributor_json, raw_json, resolved_json
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
+from commonplace.toolsets.cascade.service.captures import Capture
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
 from commonplace.toolsets.cascade.service.concept_search import ConceptHit
 
@@ -60,6 +69,29 @@ def get_links(call: Call, arguments: GetLinks) -> ToolResult:
             ],
         },
     )
+
+
+def log_capture(call: Call, arguments: LogCapture) -> ToolResult:
+    """A capture as it would be written, for the user to see; nothing is written."""
+    live = _cascade(call).live()
+    staged = live.stage(
+        Capture(
+            kind=arguments.kind,
+            title=arguments.title,
+            sections=arguments.sections,
+            confidence=arguments.confidence or "",
+            links=arguments.links or (),
+        )
+    )
+    layer = live.layer.rank.name
+    return {"staged": True, "token": staged.token, "id": staged.id, "layer": layer, "preview": staged.text}
+
+
+def confirm_capture(call: Call, arguments: ConfirmCapture) -> ToolResult:
+    """Write a staged capture."""
+    live = _cascade(call).live()
+    identifier = live.confirm(arguments.token, WriteRequest(session=call.session))
+    return {"id": identifier, "layer": live.layer.rank.name, "pushed": False}
 
 
 def show_error(error: KnowledgeError) -> str:

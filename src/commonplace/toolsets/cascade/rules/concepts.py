@@ -15,6 +15,8 @@ from commonplace.toolsets.cascade.rules.headings import heading_attributes, head
 from commonplace.toolsets.cascade.rules.values import Attributes, Concept, ConceptSection
 
 CONCEPT_SUFFIX = ".md"
+CAPTURES = "captures/"
+"""Beginning of the ids of captures."""
 RESERVED = frozenset({"index.md", "log.md"})
 """File names that OKF reserves for lists and logs, at every level."""
 

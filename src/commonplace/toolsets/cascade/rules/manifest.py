@@ -50,11 +50,20 @@ _SENSITIVE = (
     r"(?:token|api[-_]?key|secret|passw(?:or)?d|private[-_]?key|client[-_]?secret|credentials?|authorization|cookie)"
 )
 _SECRET_OPTION = re.compile(rf"(?i)--?(?:[a-z0-9]+[-_])*{_SENSITIVE}")
-_SECRET = re.compile(
-    rf"(?i)\bbearer\s+[\w.~+/-]{{8,}}|(?:^|[^a-z]){_SENSITIVE}[\"']?\s*[=:]\s*(?!\$|\d+$)\S{{4,}}"
-    r"|(?:github_pat_|gh[pousr]_|glpat-|npm_|xox[baprs]-|sk-)[\w-]{12,}|(?-i:\b(?:AKIA|ASIA)[A-Z0-9]{16}\b)"
+_KNOWN_FORM = (
+    r"(?:github_pat_|gh[pousr]_|glpat-|npm_|xox[baprs]-|sk-)[\w-]{12,}|(?-i:\b(?:AKIA|ASIA)[A-Z0-9]{16}\b)"
     r"|\beyJ[\w-]{4,}\.eyJ[\w-]{4,}\.|://[^/\s:@]*:[^/\s@]+@"
 )
+"""Matches what is a credential by its own form: tokens of well-known services, and URLs with a password."""
+_SECRET = re.compile(
+    rf"(?i){_KNOWN_FORM}|\bbearer\s+[\w.~+/-]{{8,}}|(?:^|[^a-z]){_SENSITIVE}[\"']?\s*[=:]\s*(?!\$|\d+$)\S{{4,}}"
+)
+"""Matches a credential in an argument of a command."""
+_SECRET_IN_TEXT = re.compile(
+    rf"(?i){_KNOWN_FORM}|-----BEGIN [A-Z ]*PRIVATE KEY-----|\bbearer\s+[\w.~+/-]{{20,}}"
+    rf"|(?:^|[^a-z]){_SENSITIVE}[\"']?\s*[=:]\s*[\"']?[\w.~+/=-]{{20,}}"
+)
+"""Matches a credential in prose, in which `token: expired` is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +157,11 @@ def resolved_paths(layer: LayerSpec, absolute: Callable[[str], str]) -> LayerSpe
         place, _, reference = path.partition("#")
         path = f"file://{quote(place)}{'#' if reference else ''}{reference}"
     return replace(layer, path=path, command=command)
+
+
+def names_secret(text: str) -> bool:
+    """Whether a text seems to contain a credential."""
+    return _SECRET_IN_TEXT.search(text) is not None
 
 
 def _is_host(layer: LayerSpec) -> bool:

@@ -8,12 +8,13 @@ from difflib import get_close_matches
 from threading import Lock
 
 from commonplace.domain.addresses import fold
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.toolsets.cascade.rules.concepts import concept_id, literal_id
 from commonplace.toolsets.cascade.rules.health import LayerHealth, not_asked
 from commonplace.toolsets.cascade.rules.merge import resolve
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, ResolvedConcept
+from commonplace.toolsets.cascade.service.captures import LiveLayer
 from commonplace.toolsets.cascade.service.layers import Layer
 from commonplace.toolsets.cascade.service.overview import EMPTY_OVERVIEW, ConceptOverview, ConceptRow
 
@@ -40,6 +41,7 @@ class Cascade:
         layers: The layers in the manifest's order.
         fault: Why the current manifest is not in effect; None if it is.
         page_side: The side of `[[a|b]]` that is the concept.
+        live: The layer into which captures are written; None if there is none.
     """
 
     def __init__(
@@ -47,10 +49,12 @@ class Cascade:
         layers: Sequence[Layer],
         fault: ManifestFault | None = None,
         page_side: PageSide = PageSide.EXISTING,
+        live: LiveLayer | None = None,
     ) -> None:
         self.layers = tuple(layers)
         self.page_side = page_side
         self._fault = fault
+        self._live = live
         self._lock = Lock()
         self._overview = EMPTY_OVERVIEW
 
@@ -63,6 +67,20 @@ class Cascade:
         return [
             LayerHealth(one.rank, "stale", fault.reason, fault.since) if one.state == "ok" else one for one in states
         ]
+
+    def live(self) -> LiveLayer:
+        """Return the layer into which captures are written.
+
+        Raises:
+            ConfigError: no layer is live.
+        """
+        if self._live is None:
+            raise ConfigError(
+                "No layer takes captures.",
+                kind="manifest",
+                hint='Set "live": true for one folder of the manifest.',
+            )
+        return self._live
 
     def identify(self, text: str) -> str:
         """The id for an argument: as from `concept_id`, or with the written suffix if only that id exists.

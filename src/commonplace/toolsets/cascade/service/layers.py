@@ -21,10 +21,11 @@ from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.searches import search_index
-from commonplace.toolsets.cascade.rules.concepts import concept_address, id_at, masked_paths, read_concept
+from commonplace.toolsets.cascade.rules.concepts import CAPTURES, concept_address, id_at, masked_paths, read_concept
+from commonplace.toolsets.cascade.rules.dates import is_later
 from commonplace.toolsets.cascade.rules.health import LayerHealth, LayerState
 from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
-from commonplace.toolsets.cascade.rules.values import Concept, LayerRank
+from commonplace.toolsets.cascade.rules.values import Concept, LayerRank, scalar_as_text
 from commonplace.toolsets.cascade.service.section_dates import SectionDates
 
 log = logging.getLogger(__name__)
@@ -125,6 +126,7 @@ class FolderLayer:
         folder: The folder; None for a layer that follows a remote.
         opened: Returns the collection; None while the folder does not exist.
         masks: Masks of the paths that are concepts, as for `masked_paths`; () for all.
+        retention_days: Days for which captures are listed and searched; None for ever.
     """
 
     def __init__(
@@ -133,9 +135,13 @@ class FolderLayer:
         folder: Path | None,
         opened: Callable[[], Collection | None],
         masks: Sequence[str] = (),
+        retention_days: int | None = None,
     ) -> None:
         self._rank = rank
         self._mask = masked_paths(masks) if masks else None
+        self._retention_days = retention_days
+        self._listed = (_NOTHING, 0, _NOTHING)
+        """All summaries, the hour of the latest look for old captures, and the summaries without them."""
         self._folder = folder
         self._opened = opened
         self._states = StateLog(rank)
@@ -195,7 +201,23 @@ class FolderLayer:
             if generation != self._catalogued.generation:
                 self._catalogued = _catalogued(collection, generation, self._catalogued, self._id_at)
                 self._had_concepts |= bool(self._catalogued.summaries)
-            return self._catalogued.summaries
+            return self._without_old_captures(self._catalogued.summaries)
+
+    def _without_old_captures(self, summaries: ConceptSummaries) -> ConceptSummaries:
+        """The summaries without captures that are older than the layer retains them; they can still be read by id."""
+        if self._retention_days is None:
+            return summaries
+        hour = int(time.time() // 3600)
+        if summaries is not self._listed[0] or hour != self._listed[1]:
+            oldest = iso_timestamp(time.time() - self._retention_days * 86_400)
+            old = {
+                identifier
+                for identifier, values in summaries.items()
+                if identifier.startswith(CAPTURES) and is_later(oldest, scalar_as_text(values.get("captured")))
+            }
+            listed = {identifier: values for identifier, values in summaries.items() if identifier not in old}
+            self._listed = (summaries, hour, listed)
+        return self._listed[2]
 
     def search(self, text: str, limit: int) -> Sequence[LayerMatch]:
         """The best matching concepts by the full text, best first."""

@@ -1,0 +1,192 @@
+"""Captures: what agents find out in a session, written into the live layer after their user has seen it."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Lock
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import AlreadyExistsError, ConfigError, InvalidInputError, NotFoundError
+from commonplace.domain.json import Json
+from commonplace.domain.records import iso_timestamp
+from commonplace.domain.slugs import slug
+from commonplace.services.collections import Collection
+from commonplace.services.writes import documents
+from commonplace.services.writes.requests import WriteRequest
+from commonplace.toolsets.cascade.rules.concepts import CAPTURES, concept_address
+from commonplace.toolsets.cascade.rules.manifest import names_secret
+from commonplace.toolsets.cascade.rules.output.markdown_output import frontmatter_text
+from commonplace.toolsets.cascade.service.layers import FolderLayer
+
+KINDS: Mapping[str, tuple[str, ...]] = {
+    "investigation": ("problem", "attempts", "root-cause", "fix"),
+    "decision": ("choice", "alternatives", "why"),
+    "gotcha": ("body",),
+    "artifact": ("summary", "pointer"),
+}
+"""The sections of each kind of capture, in order."""
+OPTIONAL = frozenset({"attempts", "root-cause", "alternatives"})
+"""Sections that a capture may lack."""
+STAGED_SECONDS = 600.0
+"""Seconds for which a staged capture can be confirmed."""
+MAX_STAGED = 256
+"""Maximum number of staged captures; the oldest one is dropped for another."""
+MAX_CAPTURE_CHARS = 65_536
+MAX_NAME_BYTES = 120
+"""Maximum length of a capture's file name without suffix and number, in bytes of UTF-8."""
+_SECTION = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """A finding of a session."""
+
+    kind: str
+    title: str
+    sections: Mapping[str, str]
+    confidence: str = ""
+    links: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StagedCapture:
+    """A capture that waits for its user's consent."""
+
+    token: str
+    """Names the capture in `confirm`; valid once."""
+    id: str
+    """Id of the concept that would be written now."""
+    text: str
+    """The document."""
+    expires: float = field(compare=False)
+    """Monotonic time in seconds."""
+
+
+class LiveLayer:
+    """The layer into which captures are written.
+
+    Args:
+        layer: The layer.
+        author: The author that captures name; "" for none.
+    """
+
+    def __init__(self, layer: FolderLayer, author: str) -> None:
+        self.layer = layer
+        self._author = author
+        self._lock = Lock()
+        self._staged: dict[str, StagedCapture] = {}
+
+    def stage(self, capture: Capture) -> StagedCapture:
+        """Check a capture, and return the document that `confirm` would write. Writes nothing.
+
+        Raises:
+            InvalidInputError: kind "capture": a part is missing, too long, or holds a credential.
+        """
+        _check(capture)
+        title = slug(capture.title)
+        name = f"{slug(self._author)}--{title}" if self._author else title
+        name = name.encode()[:MAX_NAME_BYTES].decode(errors="ignore").rstrip("-")
+        now = time.monotonic()
+        staged = StagedCapture(
+            token=secrets.token_urlsafe(16),
+            id=self._free(f"{CAPTURES}{capture.kind}/{name}").path.removesuffix(".md"),
+            text=_document(capture, self._author),
+            expires=now + STAGED_SECONDS,
+        )
+        with self._lock:
+            self._staged = {token: one for token, one in self._staged.items() if one.expires > now}
+            while len(self._staged) >= MAX_STAGED:
+                del self._staged[next(iter(self._staged))]
+            self._staged[staged.token] = staged
+        return staged
+
+    def confirm(self, token: str, request: WriteRequest) -> str:
+        """Write a staged capture, and return its id.
+
+        Raises:
+            NotFoundError: kind "capture": no capture with this token waits.
+            ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was written.
+        """
+        with self._lock:
+            staged = self._staged.pop(token, None)
+        if staged is None or staged.expires < time.monotonic():
+            raise NotFoundError(
+                "No capture with this token waits: it was confirmed, or is older than ten minutes.",
+                kind="capture",
+                hint="Call log_capture again, and show the preview to the user.",
+            )
+        address = concept_address(staged.id)
+        while True:
+            try:
+                documents.create(self._collection, address, staged.text.encode(), request)
+            except AlreadyExistsError:  # another session has written a capture of this name meanwhile
+                address = self._free(staged.id)
+            else:
+                return address.path.removesuffix(".md")
+
+    @property
+    def _collection(self) -> Collection:
+        collection = self.layer.collection
+        if collection is None:
+            raise ConfigError(
+                f"The folder of the live layer {self.layer.rank.name!r} does not exist.",
+                kind="manifest",
+                hint="Create it, or name another one in the manifest.",
+            )
+        return collection
+
+    def _free(self, identifier: str) -> Address:
+        """The first free address of `id`, `id-2`, `id-3`, …."""
+        names = (f"{identifier}-{number}" if number > 1 else identifier for number in count(1))
+        store = self._collection.store
+        return next(address for address in map(concept_address, names) if store.stat(address) is None)
+
+
+def _check(capture: Capture) -> None:
+    required = [key for key in KINDS.get(capture.kind, ()) if key not in OPTIONAL]
+    missing = [key for key in required if not capture.sections.get(key, "").strip()]
+    odd = next((key for key in capture.sections if not _SECTION.fullmatch(key)), None)
+    texts = [capture.title, capture.confidence, *capture.links, *capture.sections, *capture.sections.values()]
+    if capture.kind not in KINDS:
+        raise _invalid(f"the kind {capture.kind[:40]!r} is not one of {', '.join(KINDS)}")
+    if not capture.title.strip():
+        raise _invalid("it has no title")
+    if missing:
+        raise _invalid(f"a capture of the kind {capture.kind!r} needs the section {missing[0]!r}")
+    if odd is not None:
+        raise _invalid(f"the section {odd[:40]!r} is not a name such as 'root-cause'")
+    if sum(map(len, texts)) > MAX_CAPTURE_CHARS:
+        raise _invalid(f"it has more than {MAX_CAPTURE_CHARS:,} characters")
+    if any(map(names_secret, texts)):
+        raise _invalid("it seems to hold a credential, and a capture is never shared with one")
+
+
+def _document(capture: Capture, author: str) -> str:
+    """The capture as a concept."""
+    title = " ".join(capture.title.split())
+    values = {
+        "type": "capture",
+        "kind": capture.kind,
+        "title": title,
+        "author": author,
+        "captured": iso_timestamp(time.time()),
+        "status": "unreviewed",
+        "confidence": capture.confidence,
+    }
+    frontmatter: dict[str, Json] = {key: value for key, value in values.items() if value}
+    block = frontmatter_text({**frontmatter, "links": list(capture.links)} if capture.links else frontmatter)
+    order = list(dict.fromkeys((*KINDS[capture.kind], *capture.sections)))
+    written = [(key, capture.sections[key].strip()) for key in order if capture.sections.get(key, "").strip()]
+    sections = [f"## {key.replace('-', ' ').capitalize()} {{#{key}}}\n\n{text}\n" for key, text in written]
+    return "\n".join([block, f"# {title}\n", *sections])
+
+
+def _invalid(reason: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"The capture is not valid: {reason}.", kind="capture", hint="Correct it, and call log_capture again."
+    )
