@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchmarks.measuring import Row, Work, median_spent
 from commonplace.domain.addresses import Address
+from commonplace.domain.past import StoreWithPast
 from commonplace.store import open_store
 
 PART = "history"
@@ -16,6 +17,12 @@ COMMITS = 100_000
 PAGES = 1000
 OFTEN = 100
 """One of every `OFTEN` commits changes the same page."""
+FIRST_SECOND = 1_600_000_000
+MINUTE = 60
+RENAMES = 4
+"""Number of commits of the renamed page; all but the first rename it."""
+RENAME_EACH = 20
+"""Number of commits from one rename to the next."""
 RECENT = 500
 """Number of commits since the newest page was created."""
 
@@ -43,12 +50,25 @@ def rows(work: Work) -> Iterator[Row]:
     shown = f"once, in the background; {time.perf_counter() - began:.1f} s"
     yield Row(PART, f"dates of every page from {COMMITS:,} commits", time.process_time() - cpu, "CPU s", "", shown)
     yield _row(work, "all commits of a page made lately, when dates are known", newest("last.md"))
+    renamed = "all commits of an old page that was renamed three times, when dates are known"
+    yield _row(work, renamed, newest("renamed-3.md"), "<= 30")
+    past = store.past if isinstance(store, StoreWithPast) else None
+    if past is not None:
+
+        def too_early() -> None:
+            commit = past.latest(FIRST_SECOND + MINUTE)
+            if commit is None or history.address_at(Address("last.md"), commit.id) is not None:
+                raise RuntimeError("the page was there")
+
+        yield _row(
+            work, "refusal to read a page at a date before it was made, when dates are known", too_early, "<= 50"
+        )
 
 
-def _row(work: Work, name: str, act: Callable[[], object]) -> Row:
+def _row(work: Work, name: str, act: Callable[[], object], target: str = "") -> Row:
     act()
     cost = median_spent(work.runs, act)
-    return Row(PART, f"{name}, of {COMMITS:,}", 1000 * cost.cpu, "CPU ms", "", f"{1000 * cost.wall:.1f} ms")
+    return Row(PART, f"{name}, of {COMMITS:,}", 1000 * cost.cpu, "CPU ms", target, f"{1000 * cost.wall:.1f} ms")
 
 
 def _commit(number: int) -> bytes:
@@ -57,10 +77,21 @@ def _commit(number: int) -> bytes:
     path = path if number % OFTEN or path in {"first.md", "last.md"} else "often.md"
     text = f"# {path}\n\nVersion {number}.\n"
     above = f"from :{number}\n" if number else ""
+    when = FIRST_SECOND + MINUTE * number
     return (
-        f"commit refs/heads/main\nmark :{number + 1}\ncommitter A <a@example.org> {1_600_000_000 + 60 * number} +0000\n"
-        f"data 2\nc\n{above}M 100644 inline {path}\ndata {len(text)}\n{text}\n"
+        f"commit refs/heads/main\nmark :{number + 1}\ncommitter A <a@example.org> {when} +0000\n"
+        f"data 2\nc\n{above}M 100644 inline {path}\ndata {len(text)}\n{text}\n{_renamed(number)}"
     ).encode()
+
+
+def _renamed(number: int) -> str:
+    """The changes of a page that is made by the first commit, and renamed and edited by three of the next."""
+    if number >= RENAMES * RENAME_EACH or number % RENAME_EACH:
+        return ""
+    version = number // RENAME_EACH
+    text = "".join(f"Sentence {line} stays.\n" for line in range(20)) + f"Version {version}.\n"
+    removed = f"D renamed-{version - 1}.md\n" if version else ""
+    return f"{removed}M 100644 inline renamed-{version}.md\ndata {len(text)}\n{text}\n"
 
 
 def _git(folder: Path, arguments: list[str], given: bytes = b"") -> None:

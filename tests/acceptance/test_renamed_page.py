@@ -97,3 +97,14 @@ def test_an_older_version_is_restored_to_the_new_path(repo: GitRepo, commits: li
     repo.git("clone", "-q", str(repo.path), str(copy.path))
     assert "Restored in/fresh.md" in shown(copy, "restore", "in/fresh", "--at", commits[2])
     assert (copy.path / "in/fresh.md").read_text() == FIRST
+
+
+def test_a_move_that_changes_most_of_a_short_page_is_stated_in_its_commit(tmp_path: Path) -> None:
+    hub = "[a](a.md)\n[b](b.md)\n"
+    repo = new_repo(tmp_path / "base", {"hub.md": hub, "a.md": "# A\n", "b.md": "# B\n"})
+    assert commonplace("mv", "hub", "deep/er/hub", "--kb", repo.path).returncode == 0
+    assert "Moved: hub.md => deep/er/hub.md" in repo.git("log", "-1", "--format=%B").splitlines()
+    assert [line[-12:] for line in shown(repo, "log", "deep/er/hub").splitlines()][1:] == ["  (as hub.md)"[-12:]]
+    assert shown(repo, "read", "deep/er/hub", "--at", repo.git("rev-parse", "HEAD~1")) == hub
+    assert commonplace("mv", "a", "c", "--kb", repo.path).returncode == 0
+    assert "Moved:" not in repo.git("log", "-1", "--format=%B"), "equal bytes say it"

@@ -319,6 +319,10 @@ class Index(Protocol):
         """
         ...
 
+    def wait_dated(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds until the documents have the dates of the history. Returns whether they do."""
+        ...
+
     def record(self, address: Address) -> Record | None:
         """The record of a document; None if the index does not contain it."""
         ...

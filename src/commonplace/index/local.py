@@ -146,6 +146,10 @@ class LocalIndex:
             said = f"The index is still being built: {done:,} of {total:,} files are done."
             raise IndexingError(said, kind="index", hint="Try again in a few seconds.", done=done, total=total)
 
+    def wait_dated(self, timeout: float) -> bool:
+        """Wait at most `timeout` seconds until the documents have the dates of the history. Returns whether they do."""
+        return self._date_updater.wait(timeout)
+
     def record(self, address: Address) -> Record | None:
         """The record of a document; None if the index does not contain it."""
         return self._query(lambda view: record_at(view.connection, address.path))

@@ -65,9 +65,12 @@ def test_the_first_overview_has_the_dates_of_the_history(tmp_path: Path) -> None
         repo.write(f"area{number % 9}/page{number}.md", f"# Page {number}\n\nWords of {number}.\n")
     repo.git("add", "--all")
     repo.git("commit", "--quiet", "--message=All", "--date=1577934245 +0000")
+    for number in range(3):
+        repo.write(f"area{number}/page{number}.md", f"# Page {number}\n\nOther words.\n")
+    repo.git("commit", "--quiet", "--all", "--message=Some", "--date=1578020645 +0000")
     with agent("mcp", repo.path) as client:
         shown = client.text("overview")
-    assert shown.partition("Changed lately: ")[2].partition("\n")[0].count("(2020-01-02)") > 1
+    assert shown.partition("Changed lately: ")[2].partition("\n")[0].count("(2020-01-03)") == 3
 
 
 def test_the_overview_orients_in_few_tokens(reader: Agent) -> None:

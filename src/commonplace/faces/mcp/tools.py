@@ -88,6 +88,7 @@ class ToolHandlers:
                 row.name,
                 lambda call: self._run_tool(row, call, arguments),
                 reads=row.read_only,
+                ready=row.needs_index,
             )
         except InputNeeded as needed:
             return input_required(needed)

@@ -137,6 +137,8 @@ class Tool:
     """Whether a second identical call of a writing tool has no further effect."""
     asks: bool = False
     """Whether the tool may send requests to the client during a call."""
+    needs_index: bool = True
+    """Whether a call waits until the first index is ready; otherwise the tool itself decides what it waits for."""
 
     @property
     def read_only(self) -> bool:

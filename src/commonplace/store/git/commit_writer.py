@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pygit2.enums import RepositoryState
@@ -16,11 +17,13 @@ from commonplace.store.disk.journal import JournalIntent
 from commonplace.store.git import refs
 from commonplace.store.git.commits import (
     BranchUpdate,
+    CommitMessage,
     NewCommits,
     PlannedCommit,
     message_of_commit,
     settle,
 )
+from commonplace.store.git.identity import with_trailer
 from commonplace.store.git.layout import gitdir_files
 from commonplace.store.git.layout.discovery import is_submodule
 from commonplace.store.git.objects import (
@@ -30,6 +33,7 @@ from commonplace.store.git.objects import (
     TreeEntry,
     discard_unplaced,
 )
+from commonplace.store.git.past.renames import MAX_COMPARED_BYTES, MOVED_TRAILER, TRAILER_ARROW, renames_of
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git.staging import index_entries
 from commonplace.store.git.staging.index_entries import IndexEntries
@@ -55,6 +59,8 @@ _BUSY = {
 
 MAX_TOGETHER = 64
 """Maximum number of commits of one transaction."""
+MAX_STATED_MOVES = 1_000
+"""Maximum number of moves that the message of a commit states."""
 _KEPT_ENTRIES = 30_000
 """Maximum number of tree entries that are cached between writes."""
 
@@ -110,8 +116,32 @@ class GitWriter:
                 source = planned.moved_from.get(path, path) if old is None else path
                 like = old if source == path else entry_at(commits.trees, commits.tree, source)
                 changed[path] = TreeEntry(self._mode(source, like), blob)
-        commits.add(changed, planned.words)
+        commits.add(changed, self._with_moves(planned, changed, before))
         commits.before.update(before)
+
+    def _with_moves(
+        self, planned: PlannedCommit, changed: Mapping[str, TreeEntry | None], before: Mapping[str, str]
+    ) -> CommitMessage:
+        """The commit's message, with a trailer for each move that histories would not find by the rule of Git."""
+        removed = {os.fsencode(path): bytes.fromhex(before[path]) for path, new in changed.items() if new is None}
+        added = {os.fsencode(path): bytes.fromhex(new.id) for path, new in changed.items() if new and not before[path]}
+        moves = {os.fsencode(new): os.fsencode(old) for new, old in planned.moved_from.items()}
+        moves = {new: old for new, old in moves.items() if new in added and removed.get(old)}
+        if not moves:
+            return planned.words
+        texts = {added[path]: planned.contents[os.fsdecode(path)] or b"" for path in added}
+
+        def content(blob: bytes) -> bytes | None:
+            text = texts.get(blob)
+            is_small = (self.repository.size(blob.hex()) if text is None else len(text)) <= MAX_COMPARED_BYTES
+            return (self.repository.content(blob.hex()) if text is None else text) if is_small else None
+
+        found = renames_of({path: blob for path, blob in removed.items() if blob}, added, content)
+        message = planned.words.message
+        for new, old in list(moves.items())[:MAX_STATED_MOVES]:
+            if found.get(new) != old:
+                message = with_trailer(message, f"{MOVED_TRAILER}{os.fsdecode(old)}{TRAILER_ARROW}{os.fsdecode(new)}")
+        return replace(planned.words, message=message)
 
     def refuse_sparse(self, paths: Sequence[str]) -> None:
         """Reject new files at paths that a sparse checkout omits, because their content is unseen.

@@ -54,9 +54,9 @@ def commit_message(
         author, program = program, None
     text = clean_message(message)
     if program:
-        text = with_trailer(text, "Co-authored-by", program)
+        text = with_trailer(text, f"Co-authored-by: {program.name} <{program.email}>")
     if sign_off:
-        text = with_trailer(text, "Signed-off-by", committer.author)
+        text = with_trailer(text, f"Signed-off-by: {committer.author.name} <{committer.author.email}>")
     return CommitMessage(text, signature("author", repository.setting, author), committer)
 
 

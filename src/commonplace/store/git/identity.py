@@ -82,9 +82,8 @@ def person_of(program: str) -> Author | None:
     return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
 
 
-def with_trailer(message: str, kind: str, person: Author) -> str:
-    """A cleaned message with a trailer such as `Signed-off-by`, in its last paragraph if that consists of trailers."""
-    line = f"{kind}: {person.name} <{person.email}>"
+def with_trailer(message: str, line: str) -> str:
+    """A cleaned message with a trailer (`Signed-off-by: …`), in its last paragraph if that consists of trailers."""
     if line in message.splitlines():
         return message
     last = message.rstrip("\n").rpartition("\n\n")[2]

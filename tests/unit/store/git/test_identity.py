@@ -61,7 +61,7 @@ def test_a_date_that_is_none_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_sign_off_stands_where_git_puts_it(message: str, expected: str) -> None:
-    assert with_trailer(clean_message(message), "Signed-off-by", PERSON) == expected
+    assert with_trailer(clean_message(message), f"Signed-off-by: {PERSON.name} <{PERSON.email}>") == expected
 
 
 @pytest.mark.parametrize(

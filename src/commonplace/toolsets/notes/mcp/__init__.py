@@ -31,6 +31,7 @@ _TOOLS = (
         title="What is here",
         description="Purpose, folders, tags, types, hubs, last changes, how pages are named and linked; what to mend.",
         handler=bind(parameters.NotesOverview, advised("overview", orientation.overview)),
+        needs_index=False,
     ),
     Tool(
         name="search",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.errors import IndexingError, InvalidInputError
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links as links_service
+from commonplace.services.collections import Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.site.backlinks import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
@@ -17,6 +18,10 @@ from commonplace.toolsets.notes.service.link_graph import link_graph, resolved_t
 from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
 
+BUILDING_WAIT_SECONDS = 0.8
+"""Timeout in seconds for the first index; then the overview tells how far it is."""
+PAST_WAIT_SECONDS = 45.0
+"""The same for an overview of the past, which needs the index."""
 MAX_SENTENCE = 140
 MAX_MENTIONS = 500
 """Maximum number of pages that are searched for as mentions; `max_tokens` shows fewer."""
@@ -26,8 +31,33 @@ MAX_MENTIONS = 500
 def overview(call: Call, arguments: NotesOverview) -> ToolResult:
     """The overview of one folder or all folders."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
+    collections = call.services.collections
+    try:
+        collections.wait_ready(PAST_WAIT_SECONDS if arguments.at else BUILDING_WAIT_SECONDS, call.progress)
+    except IndexingError:
+        if arguments.at:
+            raise
+        return _unfinished(collections, answer)
     with call_at(call, arguments.at, answer) as then:
         return _overview(then, arguments, answer)
+
+
+def _unfinished(collections: Collections, answer: BoundedAnswer) -> str:
+    """The folders and files at the top of each folder, and how far its first index is."""
+    for collection in collections.members:
+        store = collection.store
+        try:
+            collection.index.wait_ready(0)
+            state = "its index is ready"
+        except IndexingError as error:
+            state = str(error)
+        answer.add(f"{collection.name}: {state}")
+        part = max(60, answer.room // 3)
+        files = sorted(address.path for address, _ in store.files("") if address.is_document)
+        for label, names in (("Folders", sorted(store.folders(""))), ("Pages at the top", files)):
+            if names:
+                answer.add(f"{label}: {_listed(names, part)}")
+    return answer.text(next_call("overview"))
 
 
 def _overview(call: Call, arguments: NotesOverview, answer: BoundedAnswer) -> str:
@@ -70,7 +100,9 @@ def _overview_lines(found: FolderOverview, prefix: str, room: int, *, named: boo
         line = _counted(label, values, part)
         if line:
             yield line
-    changed = [f"{one.address.path} ({one.updated[:10]})" for one in found.recent]
+    changed = [f"{one.address.path} ({one.updated[:10]})" for one in found.recent or ()]
+    if found.recent is None:
+        yield "Changed lately: not known yet, the history is being read"
     if changed:
         yield f"Changed lately: {_listed(changed, part)}"
     written = "; ".join(part for part in (f"files {found.naming}" if found.naming else "", found.linking) if part)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind, Severity
@@ -15,6 +16,7 @@ from commonplace.services.collections import Collection, Collections
 from commonplace.services.health.page_rules import health_findings, known_findings
 from commonplace.services.links import broken, distinct_targets
 from commonplace.services.listing import every_document
+from commonplace.services.site.derived import BoundedCache
 from commonplace.toolsets.notes.service.link_graph import link_graph
 
 PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md", "welcome.md")
@@ -22,6 +24,10 @@ PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md",
 MAX_PURPOSE_CHARS = 400
 SAMPLED_PAGES = 40
 """Number of pages whose links and names are sampled for the style of the folder."""
+DATES_WAIT_SECONDS = 0.5
+"""Timeout in seconds for the dates of a new index."""
+MIN_BULK_PAGES = 20
+"""Number of pages above which a commit of more than half of all pages counts as an import."""
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 
 
@@ -54,7 +60,8 @@ class FolderOverview:
     types: Sequence[tuple[str, int]]
     fields: Sequence[tuple[str, int]]
     hubs: Sequence[tuple[str, int]]
-    recent: Sequence[Record]
+    recent: Sequence[Record] | None
+    """The pages that changed last; None while the history is being read for dates."""
     naming: str
     linking: str
     findings: Sequence[FindingCount]
@@ -62,10 +69,23 @@ class FolderOverview:
     read_only: str
 
 
+_CACHE: BoundedCache[FolderOverview] = BoundedCache(32)
+"""The overviews of this process, by state."""
+
+
 def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
-    """The overview of a collection, or of the part below a path prefix."""
-    # Sorting by date makes the list wait until the history of a new index has been read.
-    records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix), sort="updated")))
+    """The overview of a collection, or of the part below a path prefix. Cached until an index or the day changes."""
+    is_dated = collection.index.wait_dated(DATES_WAIT_SECONDS)
+    states = [(one.store.identity, one.index.generation, one.store.history.head()) for one in collections]
+    key = (collection.name, collection.store.identity, prefix, tuple(states), is_dated, datetime.now(UTC).date())
+    found = _CACHE.get(key)
+    if found is None:
+        found = _CACHE.put(key, _overview_of(collections, collection, prefix, is_dated=is_dated), 1)
+    return replace(found, read_only=collection.store.read_only_reason)
+
+
+def _overview_of(collections: Collections, collection: Collection, prefix: str, *, is_dated: bool) -> FolderOverview:
+    records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix))))
     within = {record.address for record in records}
     graph = link_graph(collection)
     purpose, page = _purpose(collection, records, prefix)
@@ -84,12 +104,23 @@ def folder_overview(collections: Collections, collection: Collection, prefix: st
         types=_common(kinds),
         fields=_common(fields),
         hubs=[(one.path, count) for one, count in graph.hubs(200) if one in within],
-        recent=recent[:20],
+        recent=_changed_lately(recent) if is_dated else None,
         naming=_naming(records),
         linking=_linking(collection, recent[:SAMPLED_PAGES]),
         findings=_findings(collections, collection, records, prefix),
-        read_only=collection.store.read_only_reason,
+        read_only="",
     )
+
+
+def _changed_lately(recent: Sequence[Record]) -> list[Record]:
+    """The pages that changed last. A commit of most pages, such as an import or the end of a shallow clone, is no news.
+
+    Args:
+        recent: The pages, the last changed one first.
+    """
+    times = Counter(one.updated for one in recent)
+    bulk = {time for time, count in times.items() if count > MIN_BULK_PAGES and 2 * count > len(recent)}
+    return [one for one in recent if one.updated not in bulk][:20]
 
 
 def _common(counts: Counter[str]) -> list[tuple[str, int]]:

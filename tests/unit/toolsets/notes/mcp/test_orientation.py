@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.quality import check_collection
 from commonplace.services.services import Services
+from commonplace.toolsets.notes.mcp import orientation
 from commonplace.toolsets.notes.mcp.orientation import links, overview
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from indexed import Indexed
@@ -37,7 +39,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Indexed]]:
 def call_on(*bases: tuple[str, Indexed]) -> Call:
     members = [replace(base.collection, name=name) for name, base in bases]
     services = Services(collections=Collections(lambda: members))
-    return Call(services=services, tier="read", progress=lambda *_: None)
+    return Call(services=services, tier="read", progress=lambda _done, _total: None)
 
 
 @pytest.fixture
@@ -129,3 +131,16 @@ def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: P
         base.update("named.md", "# Named\n\nSee the garden plan 2024/25: beds.\n")
         found = linked(call_on(("garden", base)), page="plan", kind="mentions")[1:]
         assert found == ["~ named.md names it without a link: See the garden plan 2024/25: beds."]
+
+
+def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
+    bases: list[Indexed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bases[0].index, "_ready", threading.Event())
+    monkeypatch.setattr(orientation, "BUILDING_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(orientation, "PAST_WAIT_SECONDS", 0.01)
+    found = told(call_on(("tea", bases[0])))
+    assert found.startswith("tea: The index is still being built: ")
+    assert "\nFolders: kinds\nPages at the top: README.md, notes.md\nNext: overview {}" in found
+    with pytest.raises(IndexingError):
+        overview(call_on(("tea", bases[0])), NotesOverview(at="yesterday"))

@@ -11,6 +11,7 @@ import pytest
 from commonplace.toolsets.notes.service import overview
 from commonplace.toolsets.notes.service.overview import MAX_PURPOSE_CHARS, FolderOverview, folder_overview
 from indexed import Indexed
+from support import new_repo
 
 FILES = {
     "README.md": "# Tea\n\n**Notes** on [tea](kinds/green-tea.md),\nfor everybody.\n\nMore.\n",
@@ -51,7 +52,7 @@ def test_folders_tags_types_and_hubs_are_counted_most_first(base: Indexed) -> No
 def test_a_part_of_a_folder_is_told_alone(base: Indexed) -> None:
     found = told(base, "kinds/")
     assert (found.pages, list(found.folders)) == (3, [("kinds/./", 2), ("kinds/deep/", 1)])
-    assert [record.address.path for record in found.recent][:2] == ["kinds/green-tea.md", "kinds/black-tea.md"]
+    assert [record.address.path for record in found.recent or ()][:2] == ["kinds/green-tea.md", "kinds/black-tea.md"]
     assert told(base, "none/").pages == 0
 
 
@@ -142,3 +143,19 @@ def test_a_past_state_has_no_pages_that_are_out_of_date(tmp_path: Path) -> None:
         past = replace(base.collection, is_past=True)
         found = folder_overview(base.collections, past, "").findings
         assert [one.rule for one in found] == ["broken_link", "orphan"]
+
+
+def test_an_import_of_most_pages_is_no_late_change(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", {f"{number}.md": f"# {number}\n" for number in range(30)})
+    with Indexed(tmp_path) as base:
+        assert list(told(base).recent or ()) == []
+        repo.write("7.md", "# Seven\n")
+        repo.git("commit", "-qam", "One", "--date=1893456000 +0000")
+        base.index.sync()
+        assert [one.address.path for one in told(base).recent or ()] == ["7.md"]
+
+
+def test_an_overview_is_made_once_for_each_state(base: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = told(base)
+    monkeypatch.setattr(overview, "_overview_of", None)
+    assert told(base) == first
