@@ -205,7 +205,8 @@ def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:
         return ""
     words = ", ".join(repr(_cut(word)) for word in unknown[:MAX_WORDS_NAMED])
     more = " and others" if len(unknown) > MAX_WORDS_NAMED else ""
-    return f"No page contains {words}{more}. These pages have the rest of the query, or words like it."
+    noun = "word" if len(unknown) == 1 else "words"
+    return f"No page contains the {noun} {words}{more}. These pages have the rest of the query, or words like it."
 
 
 def _words_notice(text: str, *, found: bool) -> str:
