@@ -284,3 +284,34 @@ def test_no_other_attribute_and_no_part_of_a_name_is_an_anchor(fragment: str) ->
 def test_a_section_to_change_is_not_named_by_an_element_in_it() -> None:
     with pytest.raises(NotFoundError):
         find_section(read_document(Address("a.md"), ELEMENTS), ["#winget"])
+
+
+WORDS = " ".join(f"w{number}," for number in range(10_000))
+ODD = page(
+    f"# \n\n# a\n\n# {WORDS}\n\n# שלום: World (Привет)\n\n# Use\n\n# Use\n\n# use-1\n\n# !!!\n\n# C++\n\n# x_y 'z'\n\n"
+    "# A\n\n## In: it\n\n# B\n\n## In it!\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "ordinals"),
+    [
+        ("A", [11]),  # "a" differs in case: the exact text goes first
+        (WORDS.replace(",", ""), [3]),
+        ("שלום World Привет", [4]),
+        ("use", [5, 6]),
+        ("use-1", [7]),  # the text goes before the slug
+        ("#use-1", [6]),  # of an element: the slug
+        ("!!!", [8]),
+        ("???", []),  # nothing is left to compare
+        ("C", [9]),
+        ("x y z", []),
+        ("X_Y 'Z'", [10]),
+        ("IN, IT", [12, 14]),
+        ("B#IN, IT", [14]),
+        ("b!#in...it", [14]),
+        ("Use#In it", []),
+    ],
+)
+def test_odd_headings_are_compared_as_obsidian_does(fragment: str, ordinals: list[int]) -> None:
+    assert [section.ordinal for section in Fragments(ODD).linked_sections(fragment)] == ordinals
