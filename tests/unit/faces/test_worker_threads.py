@@ -8,9 +8,11 @@ import threading
 
 import anyio
 import pytest
+from starlette.types import Message
 
 from commonplace.domain.errors import KnowledgeError, NotFoundError, Stopped
-from commonplace.faces.worker_threads import MAX_WRITERS, run_in_worker
+from commonplace.faces.web.markup.page import TextRenderer
+from commonplace.faces.worker_threads import MAX_WRITERS, go_on, run_in_worker, unless_gone
 
 WAIT = 20.0
 """Seconds."""
@@ -125,3 +127,33 @@ def test_a_start_that_still_imports_modules_leaves_no_traceback_when_the_process
         [sys.executable, "-c", _START_THAT_STILL_IMPORTS], capture_output=True, text=True, timeout=WAIT, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_rendering_for_a_client_that_has_gone_ends_and_frees_its_thread() -> None:
+    ended = threading.Event()
+
+    class NoLinks:
+        def shown(self, links: object) -> dict[object, object]:
+            del links
+            return {}
+
+    def renders() -> str:
+        try:
+            while True:
+                TextRenderer(NoLinks()).html("a *b* `c`\n\n" * 1_000)  # type: ignore[arg-type]
+        finally:
+            ended.set()
+
+    async def gone() -> Message:
+        await anyio.sleep(0.05)
+        return {"type": "http.disconnect"}
+
+    async def run() -> None:
+        assert await unless_gone(gone, run_in_worker(renders, reads=True)) is None
+
+    anyio.run(run)
+    assert ended.wait(WAIT)
+
+
+def test_outside_of_a_call_nothing_is_cancelled() -> None:
+    go_on()

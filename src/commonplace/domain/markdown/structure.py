@@ -6,6 +6,7 @@ irrelevant here: outside of headings and links the pass only looks for starts; i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict, cast
@@ -24,6 +25,10 @@ OPTIONS = (
 
 _PARSER = Markdown(options=OPTIONS)
 
+MAX_EMPTY_CELLS = 100_000
+"""Maximum number of cells that the rows of a text's tables lack. The parser adds each missing cell."""
+_DELIMITER_ROW = re.compile(r"^[ \t>]*[|:-][ \t\r|:-]*$", re.MULTILINE)
+_BLANK_LINE = re.compile(r"\n[ \t\r>]*(?=\n)")
 MAX_LABEL_PIECES = 64
 """Maximum number of stored pieces of a link's text, so that deeply nested images take linear time."""
 
@@ -82,8 +87,49 @@ class Structure:
         self.html.append((start, end))
 
 
+def bounded_tables(text: str) -> str:
+    """The text, of the same length, without tables whose rows lack too many cells: 9 kB can lack 260,000 cells.
+
+    Such a table becomes a paragraph: a dash of each of its delimiter rows is replaced. Missing cells are counted before
+    the text is parsed, and never too few: a table may begin in any line, and it ends at the next blank line.
+    """
+    if "|" not in text:
+        return text
+    parts: list[str] = []
+    done = missing = 0
+    for row in _DELIMITER_ROW.finditer(text):
+        if row.start() < done or "|" not in row[0]:
+            continue
+        blank = _BLANK_LINE.search(text, row.end())
+        block = text[row.start() : blank.start() if blank else len(text)]
+        lacking = _missing_cells(block, MAX_EMPTY_CELLS - missing)
+        if lacking > MAX_EMPTY_CELLS - missing:
+            parts += [text[done : row.start()], _DELIMITER_ROW.sub(lambda row: row[0].replace("-", ".", 1), block)]
+        else:
+            missing += lacking
+            parts.append(text[done : row.start() + len(block)])
+        done = row.start() + len(block)
+    return "".join([*parts, text[done:]])
+
+
+def _missing_cells(block: str, limit: int) -> int:
+    """Maximum number of cells that the lines of a block lack; any number over the limit if it is exceeded."""
+    if block.count("\n") * (block.count("|") + 1) <= limit // 16:  # true of almost every table
+        return 0
+    columns = lacking = 0
+    for line in block.split("\n"):
+        bars = line.count("|")
+        lacking += max(columns - bars, 0)
+        if bars >= columns and _DELIMITER_ROW.fullmatch(line):
+            columns = bars + 1
+        if lacking > limit:
+            break
+    return lacking
+
+
 def scan(text: str) -> Structure:
     """Scan a Markdown text without frontmatter."""
+    text = bounded_tables(text)
     found = Structure()
     _Pass(found).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
     return found
@@ -91,7 +137,7 @@ def scan(text: str) -> Structure:
 
 def definition_spans(text: str) -> dict[str, tuple[int, int]]:
     """Start and end of each link reference definition of a text, by `definition_key`."""
-    found = _PARSER.reference_definitions(text)
+    found = _PARSER.reference_definitions(bounded_tables(text))
     return {definition_key(label): (entry["span"]["start"], entry["span"]["end"]) for label, entry in found.items()}
 
 

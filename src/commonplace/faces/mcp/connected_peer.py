@@ -5,7 +5,6 @@ A request to the client blocks in the older era and ends the call in the newer.
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import json
 from collections import OrderedDict
@@ -28,6 +27,7 @@ from commonplace.domain.json import JsonObject
 from commonplace.faces.mcp.peers import LEVELS, InputNeeded, Level, UnableError
 from commonplace.faces.mcp.progress import ProgressCounter
 from commonplace.faces.mcp.sdk import Context, session_of
+from commonplace.faces.worker_threads import go_on
 
 ASK_TIMEOUT = 300.0
 """Timeout in seconds for a person's answer in the older era."""
@@ -144,18 +144,6 @@ class ConnectedPeer:
         params = types.LoggingMessageNotificationParams(level=level, data=text)
         message = types.LoggingMessageNotification(params=params)
         await self.context.session.send_notification(message, related_request_id=self.context.request_id)
-
-
-def go_on() -> None:
-    """Return unless the call that this thread serves was cancelled.
-
-    Raises:
-        Stopped: the client has cancelled the call or disconnected.
-    """
-    try:
-        anyio.from_thread.check_cancelled()
-    except asyncio.CancelledError:
-        raise Stopped("the client has cancelled the call") from None
 
 
 def is_modern(context: Context) -> bool:

@@ -16,11 +16,11 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.freshness import AT_LEAST_META, CommitWaits
-from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, go_on, is_modern
+from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, is_modern
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, session_of
 from commonplace.faces.mcp.toolset import Call, require_text
-from commonplace.faces.worker_threads import run_in_worker
+from commonplace.faces.worker_threads import go_on, run_in_worker
 from commonplace.services.services import Services
 from commonplace.settings import Tier
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 
-import anyio
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_json
 from starlette.datastructures import Headers
@@ -32,7 +30,7 @@ from commonplace.faces.rest.openapi import document
 from commonplace.faces.rest.routing import MethodError, Option, Router, select_match
 from commonplace.faces.rest.validation import MalformedError, accepts_bytes, conditions_of, request_body, request_query
 from commonplace.faces.retained import in_no_commit, retained_list
-from commonplace.faces.worker_threads import run_in_worker
+from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.services.services import Services
 from commonplace.services.writes.retries import call_on_latest
 
@@ -40,8 +38,6 @@ API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
 READY_TIMEOUT = 45.0
 """Timeout in seconds for the first index."""
-QUICK_SECONDS = 0.25
-"""Seconds after which a call's connection is watched for a disconnect."""
 
 
 class RestApi:
@@ -68,7 +64,7 @@ class RestApi:
             body = await Request(scope, receive).body()
             reads = all(one.tier in {None, "read"} for _, one in options if one.method == method)
             answer = partial(self._answer, scope, method, options, body)
-            reply = await _unless_gone(receive, run_in_worker(answer, reads=reads))
+            reply = await unless_gone(receive, run_in_worker(answer, reads=reads))
             if reply is None:
                 return
         except MethodError as error:
@@ -156,46 +152,6 @@ class RestApi:
             if reply.value is None:
                 return reply
             return replace(reply, body=_rendered(reply.value, in_no_commit(kept), waiting))
-
-
-async def _unless_gone(receive: Receive, work: Awaitable[RestResponse]) -> RestResponse | None:
-    """The result of the work; None if the client disconnects first. A reading call is then cancelled.
-
-    The connection is not watched for the first `QUICK_SECONDS`: most calls have ended by then, and a watching task
-    would cost more than a small response.
-    """
-    with anyio.CancelScope() as scope:
-        watching = _DisconnectWatch(receive, scope)
-        try:
-            return await work
-        finally:
-            watching.stop()
-    return None
-
-
-class _DisconnectWatch:
-    """Cancels a scope when the client disconnects."""
-
-    def __init__(self, receive: Receive, scope: anyio.CancelScope) -> None:
-        self._receive = receive
-        self._scope = scope
-        self._loop = asyncio.get_running_loop()
-        self._task: asyncio.Task[None] | None = None
-        self._timer = self._loop.call_later(QUICK_SECONDS, self._start)
-
-    def stop(self) -> None:
-        """Stop watching."""
-        self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
-
-    def _start(self) -> None:
-        self._task = self._loop.create_task(self._watch())
-
-    async def _watch(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-        self._scope.cancel()
 
 
 def _untold(done: int, total: int) -> None:

@@ -25,7 +25,7 @@ from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse,
 from commonplace.faces.web.routes import VIEWS, is_view, no_such_page, view_at
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
 from commonplace.faces.web.views.failures import error_page, waiting_page
-from commonplace.faces.worker_threads import run_in_worker
+from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.services.services import Services
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ class WebPages:
         elif path == live.PATH:
             await self._live.describe(send)
         else:
-            await self._view(scope, send, path)
+            await self._view(scope, receive, send, path)
 
     async def _refuse_method(self, scope: Scope, send: Send, path: str) -> None:
         """Respond to a method that no page supports: 405 for an existing page, otherwise 404 as for GET."""
@@ -103,15 +103,16 @@ class WebPages:
         error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET and HEAD.")
         await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
 
-    async def _view(self, scope: Scope, send: Send, path: str) -> None:
+    async def _view(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
         try:
-            answered = await run_in_worker(lambda: self._answer(scope, path), reads=True)
+            answered = await unless_gone(receive, run_in_worker(lambda: self._answer(scope, path), reads=True))
         except InvalidInputError as error:
             await send_error(send, error, status=404)
         except KnowledgeError as error:
             await send_error(send, error)
         else:
-            await _send(scope, send, answered)
+            if answered is not None:
+                await _send(scope, send, answered)
 
     def end_streams(self) -> None:
         """End all streams of changes, at the start of the shutdown."""

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from commonplace.domain.markdown.sections import ATTRIBUTE_LINE
+from commonplace.faces.web.markup.budget import CHECK_EVENTS, Budget
 from commonplace.faces.web.markup.callouts import Callout, callout_open
 from commonplace.faces.web.markup.code import code_html
 from commonplace.faces.web.markup.footnotes import Footnotes
@@ -51,6 +52,7 @@ class Scope:
     anchors: Mapping[int, str]
     """Anchors of headings, by the byte offset of the heading's line; a heading without an anchor gets no id."""
     footnotes: Footnotes
+    budget: Budget = field(default_factory=Budget)
 
 
 @dataclass(slots=True)
@@ -71,11 +73,20 @@ class HtmlWriter:
     _anchor: str = ""
     _outer: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
     """Name of each open footnote, and the output before it."""
+    _counted: int = 0
+    """Number of parts of the output whose size was counted."""
 
     def run(self) -> str:
-        """The HTML, not yet sanitized."""
+        """The HTML, not yet sanitized.
+
+        Raises:
+            OverBudgetError: the page is over a limit.
+            Stopped: the client has disconnected.
+        """
         events = iter(self.parsed.events)
-        for event, start, end in events:
+        for number, (event, start, end) in enumerate(events, 1):
+            if not number % CHECK_EVENTS:
+                self._count()
             if isinstance(event, str):
                 self._break(event)
             elif "Text" in event:
@@ -86,7 +97,13 @@ class HtmlWriter:
                 self._end(event["End"])
             else:
                 self._leaf(event)
+        self._count()
         return "".join(self.out)
+
+    def _count(self) -> None:
+        """Count the size of the output."""
+        self.scope.budget.take(html=sum(map(len, self.out[self._counted :])))
+        self._counted = len(self.out)
 
     def _text(self, text: str, start: int, end: int) -> None:
         if start < self._skip_to:  # inside the marker of a callout
@@ -154,8 +171,9 @@ class HtmlWriter:
                 self._align.append(data)
                 self.out.append('<div class="table-scroll" tabindex="0" role="group" aria-label="Table"><table>\n')
             case "FootnoteDefinition":
+                self._count()
                 self._outer.append((str(data), self.out))
-                self.out = []
+                self.out, self._counted = [], 0
             case _:
                 pass
 
@@ -216,8 +234,10 @@ class HtmlWriter:
             self.out.append("</table></div>\n")
 
     def _end_footnote(self) -> None:
+        self._count()
         html = "".join(self.out)
         name, self.out = self._outer.pop()
+        self._counted = len(self.out)
         self.scope.footnotes.define(name, html)
 
     def _heading(self, data: dict[str, Any], start: int, end: int) -> None:

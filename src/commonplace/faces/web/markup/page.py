@@ -17,6 +17,7 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
 from commonplace.faces.web.markup.blocks import Piece, pieces
+from commonplace.faces.web.markup.budget import MAX_EMBEDDED_EVENTS, Budget, OverBudgetError, as_source
 from commonplace.faces.web.markup.callouts import admonition_html
 from commonplace.faces.web.markup.footnotes import Footnotes
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
@@ -24,6 +25,7 @@ from commonplace.faces.web.markup.links import DocumentLinks, LinkSource, extern
 from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, missing_definitions, parse, written_links
 from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase, sanitized
 from commonplace.faces.web.urls import Urls
+from commonplace.faces.worker_threads import go_on
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import LinkTarget
 
@@ -34,6 +36,8 @@ MAX_EMBEDS = 60
 MAX_EMBEDDED_BYTES = 400_000
 """Maximum total size in bytes of the embedded documents on one page."""
 
+TEXT_EVENTS = 30
+"""Number of parser events that a short text counts as at least, because each is sanitized by itself."""
 MAX_TEXTS = 600_000
 """Maximum total characters of the texts on one page that are not part of a document."""
 Visible = Callable[[Collection, Document], Document]
@@ -42,11 +46,12 @@ CUT = "<p>\u2026 The rest is too long to be shown here.</p>\n"
 
 
 @dataclass(slots=True)
-class Budget:
-    """The remaining budget of a page's embeds."""
+class Embeds:
+    """What may still be embedded in one page."""
 
-    embeds: int = MAX_EMBEDS
+    left: int = MAX_EMBEDS
     bytes: int = MAX_EMBEDDED_BYTES
+    budget: Budget = field(default_factory=lambda: Budget(MAX_EMBEDDED_EVENTS))
 
 
 def _as_it_is(_: Collection, document: Document) -> Document:
@@ -60,7 +65,7 @@ class Renderer:
     collections: Collections
     collection: Collection
     urls: Urls
-    budget: Budget = field(default_factory=Budget)
+    embeds: Embeds = field(default_factory=Embeds)
     within: tuple[Address, ...] = ()
     """The documents that are being rendered, outermost first. Used to detect recursive embeds."""
     visible: Visible = _as_it_is
@@ -68,22 +73,33 @@ class Renderer:
 
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes `[start, end)` of the document, as sanitized HTML."""
-        return sanitized(self._html(document, span, with_anchors=True), self.rebase(document.address))
+        html = self._html(document, span, Budget(), with_anchors=True)
+        go_on()
+        return sanitized(html, self.rebase(document.address))
 
     def text(self, document: Document, markdown: str) -> str:
-        """Other Markdown, such as a front-matter value, as sanitized HTML. Links are relative to the document."""
+        """Other Markdown, such as a front-matter value, as sanitized HTML. Links are relative to the document.
+
+        All such texts of a page share the budget of its embeds; those over the budget are shown as their source.
+        """
+        try:
+            self.embeds.budget.take(events=TEXT_EVENTS)
+        except OverBudgetError:
+            return escape(markdown, quote=False)
         raw = markdown.encode("utf-8", "replace")
         other = replace(document, raw=raw, sections=())
-        return sanitized(self._html(other, (0, len(raw)), with_anchors=False), self.rebase(document.address))
+        return sanitized(
+            self._html(other, (0, len(raw)), self.embeds.budget, with_anchors=False), self.rebase(document.address)
+        )
 
-    def _html(self, document: Document, span: tuple[int, int] | None, *, with_anchors: bool) -> str:
+    def _html(self, document: Document, span: tuple[int, int] | None, budget: Budget, *, with_anchors: bool) -> str:
         raw = document.encoded
         start, end = span or (document.body_start, len(raw))
         source = raw[start:end]
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
         anchors = {one.start - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
-        return _Body(self.links(document)).html(source, anchors)
+        return _Body(self.links(document), budget=budget).html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
         """Provides the HTML of a document's links."""
@@ -101,19 +117,25 @@ class Renderer:
         url = escape(self.urls.page(target.collection.name, target.address.path, element))
         name = escape(f"{target.title} › {fragment}" if fragment else target.title)  # noqa: RUF001 - as in Obsidian
         title = f'<p class="embed-title"><a class="page-link" href="{url}">{name}</a></p>'
-        if len(self.within) > MAX_DEPTH or target.address in self.within or self.budget.embeds <= 0:
+        if (
+            len(self.within) > MAX_DEPTH
+            or target.address in self.within
+            or self.embeds.left <= 0
+            or self.embeds.budget.events < 0
+        ):
             return f'<div class="embed">{title}</div>'
         try:
             document = target.collection.index.document(target.address)
             span = find_fragment(document, fragment)[:2] if fragment else (document.body_start, len(document.source))
         except KnowledgeError as error:
             return f'<div class="embed">{title}<p class="embed-missing">{escape(str(error))}</p></div>'
-        self.budget.embeds -= 1
-        self.budget.bytes -= span[1] - span[0]
-        if self.budget.bytes < 0:
+        self.embeds.left -= 1
+        self.embeds.bytes -= span[1] - span[0]
+        if self.embeds.bytes < 0:
             return f'<div class="embed">{title}</div>'
         other = replace(self, collection=target.collection)
-        inside = other._html(self.visible(target.collection, document), span, with_anchors=False)  # noqa: SLF001 - another renderer of the same page
+        shown, budget = self.visible(target.collection, document), self.embeds.budget
+        inside = other._html(shown, span, budget, with_anchors=False)  # noqa: SLF001 - another renderer of the same page
         return f'<div class="embed">{title}<div class="embed-body">{inside}</div></div>'
 
     def rebase(self, address: Address) -> Rebase:
@@ -149,6 +171,7 @@ class TextRenderer:
     left: int = MAX_TEXTS
     """Remaining characters that may be rendered; longer text is truncated."""
     _footnotes: Footnotes = field(default_factory=Footnotes)
+    _budget: Budget = field(default_factory=Budget)
 
     def html(self, markdown: str) -> Markup:
         """A text as sanitized HTML, without footnotes."""
@@ -156,7 +179,8 @@ class TextRenderer:
         self.left -= len(shown)
         source = shown.encode("utf-8", "replace")
         defined = missing_definitions(source, self.whole.encode("utf-8", "replace"))
-        written = _Body(self.links, self._footnotes).written(b"\n\n".join(filter(None, [source, *defined])))
+        body = _Body(self.links, self._footnotes, budget=self._budget)
+        written = body.written(b"\n\n".join(filter(None, [source, *defined])))
         return self._clean(written + (CUT if len(shown) < len(markdown) else ""))
 
     def footnotes(self) -> Markup:
@@ -174,20 +198,24 @@ class _Body:
     links: LinkSource
     footnotes: Footnotes = field(default_factory=Footnotes)
     known: dict[LinkKey, LinkHtml] = field(default_factory=dict[LinkKey, LinkHtml])
+    budget: Budget = field(default_factory=Budget)
 
     def html(self, source: bytes, anchors: Mapping[int, str]) -> str:
         """The HTML, followed by the footnotes."""
         return self.written(source, anchors) + self.footnotes.html()
 
     def written(self, source: bytes, anchors: Mapping[int, str] | None = None) -> str:
-        """The HTML without footnotes."""
-        return self._written(source, anchors or {}, 0)
+        """The HTML without footnotes; the source of a text that is over the budget."""
+        try:
+            return self._written(source, anchors or {}, 0)
+        except OverBudgetError:
+            return as_source(source)
 
     def _written(self, source: bytes, anchors: Mapping[int, str], depth: int) -> str:
         found = list(pieces(source)) if depth < MAX_DEPTH else [Piece(source, 0)]
-        parsed = [parse(piece.text) if not piece.admonition else Parsed(b"", ()) for piece in found]
+        parsed = [parse(piece.text, self.budget) if not piece.admonition else Parsed(b"", ()) for piece in found]
         self._resolve(parsed)
-        scope = Scope(self._link, anchors, self.footnotes)
+        scope = Scope(self._link, anchors, self.footnotes, self.budget)
         out: list[str] = []
         for piece, one in zip(found, parsed, strict=True):
             if piece.admonition:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, cast
 
 from pyromark import Markdown, Options
 
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.markdown.link_syntax import read_html_links, read_link
-from commonplace.domain.markdown.structure import OPTIONS, LinkEvent
+from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded_tables
+from commonplace.faces.web.markup.budget import CHECK_EVENTS, Budget, OverBudgetError
 
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
 
@@ -39,16 +41,31 @@ class LinkKey:
     """The text between the brackets of `[[a|b]]`; `<` for a link in HTML; "" for other links."""
 
 
-def parse(source: bytes) -> Parsed:
-    """Parse a piece of Markdown."""
-    found = cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(source.decode("utf-8", "replace")))
+def parse(source: bytes, budget: Budget | None = None) -> Parsed:
+    """Parse a piece of Markdown.
+
+    Args:
+        source: The piece.
+        budget: Counts the events; None for a budget of its own.
+
+    Raises:
+        OverBudgetError: the piece has too many events, or a table whose rows lack too many cells.
+        Stopped: the client has disconnected.
+    """
+    budget = budget or Budget()
+    text = source.decode("utf-8", "replace")
+    if bounded_tables(text) != text:
+        raise OverBudgetError
+    found = iter(cast("Iterable[tuple[Event, dict[str, int]]]", _PARSER.events_with_range(text)))
     events: list[tuple[Event, int, int]] = []
-    for event, span in found:
-        before = events[-1][0] if events else ""
-        if isinstance(event, dict) and isinstance(before, dict) and "Html" in event and "Html" in before:
-            before["Html"] += event["Html"]  # the lines of one block, whose tags may have line ends
-        else:
-            events.append((event, span["start"], span["end"]))
+    while group := list(islice(found, CHECK_EVENTS)):
+        budget.take(events=len(group))
+        for event, span in group:
+            before = events[-1][0] if events else ""
+            if isinstance(event, dict) and isinstance(before, dict) and "Html" in event and "Html" in before:
+                before["Html"] += event["Html"]  # the lines of one block, whose tags may have line ends
+            else:
+                events.append((event, span["start"], span["end"]))
     return Parsed(source, events)
 
 
@@ -56,7 +73,7 @@ def definitions(source: bytes) -> bytes:
     """The link reference definitions of a text, one per line, for rendering a part of the text on its own."""
     if b"]:" not in source:
         return b""
-    found = _PARSER.reference_definitions(source.decode("utf-8", "replace"))
+    found = _PARSER.reference_definitions(bounded_tables(source.decode("utf-8", "replace")))
     return b"\n".join(source[one["span"]["start"] : one["span"]["end"]].strip() for one in found.values())
 
 

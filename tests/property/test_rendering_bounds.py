@@ -1,0 +1,126 @@
+"""What rendering makes is bounded by its output, whatever a page consists of.
+
+Sampled by counting events and characters. With SOAK=1 pages of 1 MB of every kind go through a real server, whose CPU
+time and memory are read from the system.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Link
+from commonplace.domain.markdown.structure import MAX_EMPTY_CELLS, bounded_tables
+from commonplace.faces.web.markup.budget import MAX_EVENTS, MAX_HTML, Budget, OverBudgetError
+from commonplace.faces.web.markup.html import LinkHtml
+from commonplace.faces.web.markup.page import Renderer, TextRenderer
+from commonplace.faces.web.markup.parser import LinkKey, parse
+from commonplace.faces.web.shown import PART_BYTES
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collection, Collections
+from indexed import Indexed
+from serving import Server, served
+from ways.heavy_pages import KINDS, table
+
+SOAKING = bool(os.environ.get("SOAK"))
+SIZE = 60_000
+"""Bytes of a sampled page."""
+SOURCE = "it is shown as its source"
+TABLE = table(8_800, 1_500)
+"""A table whose 1,400 rows lack two million cells."""
+
+
+class NoLinks:
+    def shown(self, links: Mapping[LinkKey, Link]) -> Mapping[LinkKey, LinkHtml]:
+        del links
+        return {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_events_and_html_of_a_part_of_a_page_are_bounded(kind: str) -> None:
+    source = KINDS[kind](SIZE)
+    budget = Budget(until=float("inf"))
+    try:
+        parsed = parse(source.encode(), budget)
+    except OverBudgetError:
+        assert "without cells" in kind
+    else:
+        assert len(parsed.events) <= 4 * len(source) + MAX_EMPTY_CELLS
+    html = TextRenderer(NoLinks()).html(source)
+    assert len(html) <= MAX_HTML
+    assert (SOURCE in html) == ("without cells" in kind)
+
+
+@pytest.mark.parametrize("limits", [{"events": 1_000}, {"html": 1_000}, {"until": 0.0}])
+def test_a_page_over_any_limit_is_shown_as_its_source(limits: dict[str, float]) -> None:
+    texts = TextRenderer(NoLinks(), _budget=Budget(**limits))  # type: ignore[arg-type]
+    html = texts.html("a *b*\n\n" * 1_000 + "<script>alert(1)</script>")
+    assert SOURCE in html
+    assert "a *b*" in html
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_table_keeps_its_missing_cells_up_to_the_limit() -> None:
+    assert bounded_tables(table(3_000, 20)) == table(3_000, 20)
+    assert bounded_tables("a\n---\n\n|a|b|\n|-|-|\n|c|\n") == "a\n---\n\n|a|b|\n|-|-|\n|c|\n"
+    assert len(bounded_tables(TABLE)) == len(TABLE)
+
+
+@pytest.mark.parametrize("form", ["{}", "# A\n\n{}\n\n# B\n", "text\n{}", "- {}", "|a|\n|-|\n|b|\n# H\n{}"])
+def test_a_table_without_cells_is_read_at_the_cost_of_its_bytes_and_the_rest_of_the_page_stays(form: str) -> None:
+    source = form.replace("{}", TABLE.replace("\n", "\n  ") if form.startswith("- ") else TABLE)
+    assert bounded_tables(source) != source
+    document = read_document(Address("a.md"), f"{source}\n\n## After\n\n[[b]]\n".encode())
+    assert [section.heading for section in document.sections][-1] == "After"
+    assert len(document.links) == 1
+
+
+def test_many_embeds_of_a_costly_page_end_with_the_budget_of_embeds(tmp_path: Path) -> None:
+    files = {"table.md": TABLE, "rows.md": "|a|b|\n|-|-|\n" + "|c|d|\n" * 9_000, "here.md": "# Here\n"}
+    with Indexed(tmp_path, files) as base:
+        collection = Collection("base", base.store, base.index)
+        for embedded in ("table", "rows"):
+            document = read_document(
+                Address("here.md"), f"Start\n\n![[{embedded}]]\n\n{'![[here]] ' * 3}End".encode() * 10
+            )
+            renderer = Renderer(Collections(lambda: [collection]), collection, Urls("base"))
+            html = renderer.document(document)
+            assert html.count("Start") == 10
+            assert html.count("End") >= 10
+            assert len(html) < MAX_HTML
+            assert renderer.embeds.budget.events > -MAX_EVENTS
+
+
+def cpu_seconds(server: Server) -> float:
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident(server: Server, name: str) -> int:
+    """A size of the process in bytes: `VmRSS` now, `VmHWM` at most."""
+    status = Path(f"/proc/{server.process.pid}/status").read_text()
+    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(f"{name}:"))
+
+
+@pytest.mark.skipif(not SOAKING, reason="a server and 1 MB pages of every kind; run with SOAK=1")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_of_1_mb_costs_at_most_two_seconds_and_200_mb_on_every_face(kind: str, tmp_path: Path) -> None:
+    text = KINDS[kind](1_000_000)
+    (tmp_path / "kb").mkdir()
+    (tmp_path / "kb/page.md").write_text(text, encoding="utf-8")
+    (tmp_path / "kb/part.md").write_text(text[:PART_BYTES], encoding="utf-8")
+    (tmp_path / "kb/ten.md").write_text("# Ten\n\n" + "![[page]]\n\n![[part]]\n\n" * 10, encoding="utf-8")
+    with served(str(tmp_path / "kb"), env={"XDG_CACHE_HOME": str(tmp_path / "cache")}) as server:
+        server.ask("GET", "/api/v1/search?q=warm")
+        for path in ("/p/page", "/p/ten", "/preview/page", "/api/v1/pages/page", "/raw/page", "/agent/page"):
+            before, memory = cpu_seconds(server), resident(server, "VmRSS")
+            server.ask("GET", path)
+            spent, grown = cpu_seconds(server) - before, resident(server, "VmHWM") - memory
+            assert spent <= 2.0, (path, spent)
+            assert grown <= 200_000_000, (path, grown)
