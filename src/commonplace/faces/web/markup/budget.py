@@ -26,7 +26,7 @@ class OverBudgetError(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be made for one page. Its time begins when it is created; it belongs to one thread."""
+    """The rest of the limits for one page. Its time begins when it is created; it belongs to one thread."""
 
     events: int = MAX_EVENTS
     html: int = MAX_HTML

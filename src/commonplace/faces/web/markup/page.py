@@ -47,7 +47,7 @@ CUT = "<p>\u2026 The rest is too long to be shown here.</p>\n"
 
 @dataclass(slots=True)
 class Embeds:
-    """What may still be embedded in one page."""
+    """The rest of the limits for the embeds of one page."""
 
     left: int = MAX_EMBEDS
     bytes: int = MAX_EMBEDDED_BYTES
