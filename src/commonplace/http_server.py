@@ -6,7 +6,8 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from commonplace.bootstrap import Application, open_application, share_updates
@@ -88,7 +89,7 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
     number = None if given is None else given.number
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer, worker=number)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
-    web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins)
+    web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins, gate)
     readiness = Readiness(application.services)
     parts = _parts(settings, options, application.services, mcp, older, web)
     guard = _guard(settings, gate, None if given is None else given.buckets)
@@ -131,7 +132,8 @@ def _gate(settings: Settings) -> Authenticator:
     keys = KeyStore(settings.state_dir)
     tokens = TokenVerifier(settings.oauth_issuer, _audience(settings)) if settings.oauth_issuer else None
     own = settings.api_key or ""
-    return Authenticator(keys, bool(own or tokens or keys.all()), own, tokens, settings.tier)
+    used = UsedOnce(settings.state_dir)
+    return Authenticator(keys, bool(own or tokens or keys.all()), own, tokens, settings.tier, used)
 
 
 def _guard(settings: Settings, gate: Authenticator, buckets: Buckets | None) -> Guard:
@@ -141,7 +143,13 @@ def _guard(settings: Settings, gate: Authenticator, buckets: Buckets | None) -> 
     names = allowed_hosts_of(settings.host, settings.public_url, settings.allow_origin, settings.node_url)
     rate = DEFAULT_RATE if settings.rate_limit is None else settings.rate_limit
     rates = RateLimiter(rate, buckets=buckets)
-    return Guard(names, gate, rates, challenge, spares_loopback=settings.rate_limit is None)
+    try:
+        proxies = tuple(map(ip_network, settings.trusted_proxy))
+    except ValueError as error:
+        raise ConfigError(
+            "A trusted_proxy is no address or network.", kind="setting", hint="Write 10.1.2.3 or 10.0.0.0/8."
+        ) from error
+    return Guard(names, gate, rates, challenge, spares_loopback=settings.rate_limit is None, proxies=proxies)
 
 
 def _audience(settings: Settings) -> str:
@@ -205,7 +213,8 @@ def _parts(
     metrics.listen()
     parts.append(metrics.part())
     if web is not None:
-        rules = RouteRules(web.max_body, web.is_open, credentials, FORM_TYPE, web.show_error)
+        cookies = partial(credentials, used=UsedOnce(settings.state_dir))
+        rules = RouteRules(web.max_body, web.is_open, cookies, web.cost, FORM_TYPE, web.show_error)
         parts.append(MountedApp("", web, rules))
     return parts
 
@@ -226,7 +235,7 @@ def _of_replicas(application: Application, parts: list[MountedApp]) -> list[Moun
     return gated
 
 
-def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins]) -> WebPages:
+def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins], gate: Authenticator) -> WebPages:
     """The web pages, with a function that returns the text of a document for MCP clients."""
 
     def agent_text(seen: Services, found: FoundDocument, tokens: int, question: str) -> str:
@@ -242,13 +251,14 @@ def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins])
             toolset, tool.handler.run(Call(services=seen, tier="read", progress=lambda _done, _total: None), arguments)
         )
 
-    return WebPages(services, agent_text, cache(lambda: toolset_pages(settings)), _sign_in(settings))
+    return WebPages(services, agent_text, cache(lambda: toolset_pages(settings)), _sign_in(settings, gate))
 
 
-def _sign_in(settings: Settings) -> SignIn:
+def _sign_in(settings: Settings, gate: Authenticator) -> SignIn:
     """The ways to sign in: by key, and at the identity provider if this server is registered there as a client."""
     if not (settings.oauth_issuer and settings.oauth_client_id):
-        return SignIn()
+        return SignIn(gate=gate)
     verifier = TokenVerifier(settings.oauth_issuer, _audience(settings))
-    flow = CodeFlow(verifier, settings.oauth_client_id, settings.oauth_client_secret or "", secret_for("sign in"))
-    return SignIn(flow, (settings.public_url or "").rstrip("/"))
+    secret = settings.oauth_client_secret or ""
+    flow = CodeFlow(verifier, settings.oauth_client_id, secret, secret_for("sign in"), gate.used)
+    return SignIn(flow, (settings.public_url or "").rstrip("/"), gate)

@@ -188,6 +188,13 @@ class Settings:
     public_url: Annotated[
         str | None, Doc("URL at which clients reach the server behind a proxy, such as https://notes.example.org.")
     ] = None
+    trusted_proxy: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Addresses or networks (`10.0.0.0/8`) of the proxies whose `X-Forwarded-…` headers are believed.",
+            default="every private address",
+        ),
+    ] = ()
     wiki_url: Annotated[
         str | None, Doc("Server whose wiki the toolset `wiki` serves, if no folder is named.", also="OTTERWIKI_API_URL")
     ] = None

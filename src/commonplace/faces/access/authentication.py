@@ -9,9 +9,12 @@ from commonplace.domain.errors import UnauthenticatedError
 from commonplace.faces.access.callers import Caller, least
 from commonplace.faces.access.keys import KEY_PREFIX, KeyStore, digest
 from commonplace.faces.access.tokens import TokenVerifier
+from commonplace.faces.access.used_once import UsedOnce
 from commonplace.settings import Tier
 
 BEARER_SCHEME = "bearer "
+SIGNED_OUT = "signed out"
+"""Purpose of tokens and cookies in `UsedOnce` that no longer sign anybody in."""
 DEFAULT_TIER: Tier = "write"
 """Default tier of a caller who needs no key or uses the server's own key."""
 
@@ -32,6 +35,8 @@ class Authenticator:
     tokens: TokenVerifier | None = None
     tier: Tier | None = None
     """Upper limit of every caller's tier; None for the tier of the key or token."""
+    used: UsedOnce | None = None
+    """The tokens that were signed out; None if tokens are valid until they expire."""
 
     @property
     def is_open(self) -> bool:
@@ -61,7 +66,8 @@ class Authenticator:
         key = self.keys.find(token)
         if key is not None:
             return key.caller
-        if self.tokens is not None and not token.startswith(KEY_PREFIX) and token.count(".") == 2:  # noqa: PLR2004 - a JWT
+        is_token = not token.startswith(KEY_PREFIX) and token.count(".") == 2  # noqa: PLR2004 - a JWT
+        if self.tokens is not None and is_token and not (self.used and self.used.has(SIGNED_OUT, token)):
             return self.tokens.verify_token(token)
         raise UnauthenticatedError(
             "The key is not known here.", kind="token", hint="Send a valid key as 'Authorization: Bearer KEY'."

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import TypeAlias
 
 from commonplace.settings import Tier
 
 SCOPE_KEY = "commonplace.caller"
 """Key of an ASGI scope under which the guard stores the `Caller`."""
 
+MAX_HOPS = 20
+"""Maximum number of addresses in `X-Forwarded-For` that are looked at."""
 TIERS: tuple[Tier, ...] = ("read", "write", "admin")
 
 
@@ -40,16 +43,35 @@ def caller_of(scope: Mapping[str, object]) -> Caller:
     return found if isinstance(found, Caller) else Caller("", "read", frozenset())
 
 
-def client_address(peer: str, forwarded: str = "") -> str:
+Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
+
+
+def is_proxy(peer: str, proxies: Networks = ()) -> bool:
+    """Whether an address is that of a proxy whose `X-Forwarded-…` headers are believed.
+
+    Args:
+        peer: The address.
+        proxies: The networks of the proxies; () for every private address.
+    """
+    own = _parsed(peer)
+    if own is None:
+        return False
+    own = (own.ipv4_mapped or own) if isinstance(own, IPv6Address) else own
+    return any(own in network for network in proxies) if proxies else own.is_private
+
+
+def client_address(peer: str, forwarded: str = "", proxies: Networks = ()) -> str:
     """The address under which rate limits count a request: an IPv4 address, or the /64 network of an IPv6 address.
 
     Args:
         peer: Address of the connection's other end.
-        forwarded: `X-Forwarded-For` if the server is behind a proxy, else "". Used only if `peer` is a private address;
-            the last part is the one that the proxy appended.
+        forwarded: `X-Forwarded-For` if the server is behind a proxy, else "". Used only if `peer` is a proxy; the last
+            part that is not a named proxy is the one that the outermost proxy appended.
+        proxies: Same as in `is_proxy`.
     """
     own = _parsed(peer)
-    told = _parsed(forwarded.rpartition(",")[2].strip()) if own is not None and own.is_private else None
+    hops = [part.strip() for part in reversed(forwarded.split(","))][:MAX_HOPS] if is_proxy(peer, proxies) else []
+    told = _parsed(next((hop for hop in hops if not (proxies and is_proxy(hop, proxies))), ""))
     address = told or own
     if address is None:
         return peer

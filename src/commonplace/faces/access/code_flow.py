@@ -17,7 +17,8 @@ from typing import cast
 from urllib.parse import urlencode
 
 from commonplace.domain.errors import KnowledgeError, UnauthenticatedError, UnavailableError
-from commonplace.faces.access.tokens import LEAST_SCOPE, TIMEOUT, TokenVerifier, provider_metadata
+from commonplace.faces.access.tokens import LEAST_SCOPE, TIMEOUT, TokenVerifier
+from commonplace.faces.access.used_once import UsedOnce
 
 MAX_SECONDS = 600
 """Maximum age of a sign-in in seconds, from the redirect to the provider until the return."""
@@ -49,6 +50,8 @@ class CodeFlow:
     """"" for a public client, which PKCE alone protects."""
     seal: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """HMAC key of the cookies; shared by the processes of one server."""
+    used: UsedOnce | None = None
+    """The sign-ins that were finished; None if a sign-in may be finished again."""
 
     @property
     def issuer(self) -> str:
@@ -100,11 +103,14 @@ class CodeFlow:
         given = query.get("state", "")
         if not given or not hmac.compare_digest(given.encode(), str(kept.get("state", "")).encode()):
             raise _begin_again("The answer of the identity provider belongs to no sign-in of this browser.")
-        if query.get("iss", self.issuer) != self.issuer:  # RFC 9207
+        announced = self.verifier.metadata("token_endpoint").get("authorization_response_iss_parameter_supported")
+        if query.get("iss", "" if announced is True else self.issuer) != self.issuer:  # RFC 9207
             raise _begin_again("The answer comes from another identity provider.")
         if "error" in query or not query.get("code"):
             said = query.get("error_description") or query.get("error") or "it gave no code"
             raise _begin_again(f"The identity provider signed nobody in: {said[:200]}")
+        if self.used is not None and not self.used.take("sign-in", given, time.time() + MAX_SECONDS):
+            raise _begin_again("This sign-in was finished before.")
         answer = self._exchange_code(query["code"], str(kept["secret"]), back)
         token, lifetime = answer.get("access_token"), answer.get("expires_in")
         if not isinstance(token, str):
@@ -137,7 +143,7 @@ class CodeFlow:
         return cast("dict[str, object]", body)
 
     def _endpoint(self, name: str) -> str:
-        return str(provider_metadata(self.issuer, name)[name])
+        return str(self.verifier.metadata(name)[name])
 
     def _sealed(self, content: bytes) -> str:
         return f"{_base64(content)}.{_base64(self._mark(content))}"

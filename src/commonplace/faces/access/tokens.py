@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from commonplace.domain.errors import ForbiddenError, UnauthenticatedError, UnavailableError
@@ -17,6 +19,8 @@ ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Asymmetric algorithms only. With a shared secret, this server could sign tokens itself."""
 TIMEOUT = 10.0
 """Timeout in seconds of requests to the provider."""
+METADATA_SECONDS, FAILURE_SECONDS = 600.0, 2.0
+"""Times in seconds for which the provider's metadata, and its failure to respond, are cached."""
 LEEWAY = 30.0
 """Tolerated clock difference in seconds."""
 SCOPE_PREFIX = "commonplace:"
@@ -32,6 +36,27 @@ class TokenVerifier:
     """The provider's URL, as in the `iss` claim of its tokens."""
     audience: str
     """Required `aud` claim: this server's URL, or the provider's name for this server."""
+    _metadata: dict[str, tuple[float, dict[str, object] | None]] = field(
+        default_factory=dict[str, "tuple[float, dict[str, object] | None]"], repr=False, compare=False
+    )
+    """Time of expiry and metadata by their required key; None if the provider did not respond."""
+    _fetching: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def metadata(self, needed: str) -> dict[str, object]:
+        """The provider's metadata, as of `provider_metadata`, cached. Concurrent callers share a fetch.
+
+        Raises:
+            UnavailableError: the provider does not respond, or did not a moment ago.
+        """
+        with self._fetching:
+            expires, known = self._metadata.get(needed, (0.0, None))
+            if expires < time.monotonic():
+                self._metadata[needed] = (time.monotonic() + FAILURE_SECONDS, None)
+                known = provider_metadata(self.issuer, needed)
+                self._metadata[needed] = (time.monotonic() + METADATA_SECONDS, known)
+            if known is None:
+                raise _no_provider()
+            return known
 
     def verify_token(self, token: str) -> Caller:
         """The caller of a token. The scopes `commonplace:read|write|admin` give the tier.
@@ -72,7 +97,7 @@ class TokenVerifier:
     @property
     def _jwks_uri(self) -> str:
         """URL of the provider's key set, from its metadata."""
-        return str(provider_metadata(self.issuer, "jwks_uri")["jwks_uri"])
+        return str(self.metadata("jwks_uri")["jwks_uri"])
 
 
 def provider_metadata(issuer: str, needed: str) -> dict[str, object]:

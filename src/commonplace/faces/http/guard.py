@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, UnauthenticatedError
 from commonplace.faces.access.authentication import Authenticator
-from commonplace.faces.access.callers import SCOPE_KEY, Caller, client_address
+from commonplace.faces.access.callers import SCOPE_KEY, Caller, Networks, client_address, is_proxy
 from commonplace.faces.access.credentials import authorization, combined
 from commonplace.faces.access.rate_limits import WRONG_KEY, RateLimiter
 from commonplace.faces.access.tokens import LEAST_SCOPE
@@ -50,6 +50,8 @@ class RouteRules:
     """Whether a request needs no key."""
     credentials: Callable[[Headers], str | None] = authorization
     """The credentials of a request, in the form of `Authorization`."""
+    cost: Callable[[Scope], int] = lambda _: 0
+    """Number of calls that a request without a key counts as for its address."""
     body_type: str = JSON
     """Required media type of bodies."""
     show_error: Callable[[Scope, Send, KnowledgeError], Awaitable[bool]] = no_page
@@ -69,11 +71,16 @@ class Guard:
     """Value of `WWW-Authenticate` for a request without a key."""
     spares_loopback: bool = False
     """Whether calls from this machine without a key are exempt from the rate limit."""
+    proxies: Networks = ()
+    """Networks of the proxies whose headers are believed; () for every private address."""
     unfinished: UnfinishedBodies = field(default_factory=UnfinishedBodies)
     """The bodies that are being received."""
 
     async def handle(self, app: ASGIApp, rules: RouteRules, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        if not is_proxy((scope.get("client") or ("",))[0], self.proxies):
+            told = [field for field in scope["headers"] if not field[0].startswith(b"x-forwarded-")]
+            scope = {**scope, "headers": told}
         headers = Headers(scope=scope)
         origin = combined(headers, "origin")
         if self.names.shares_with(origin):
@@ -87,6 +94,8 @@ class Guard:
             if not rules.is_open(scope):
                 caller = scope[SCOPE_KEY] = await self._admitted(scope, headers, rules.credentials(headers))
                 counted_as = caller.counted_as
+            elif cost := rules.cost(scope):
+                self._limit(counted_as, self._address(scope, headers), cost)
             declared = headers.get("content-length", "")
             body = await buffered_body(receive, rules.max_body(scope), declared, self.unfinished, counted_as)
             if body and not rules.takes_any_type(scope):
@@ -141,13 +150,19 @@ class Guard:
             self.limiter.take(f"address:{address}", WRONG_KEY if is_wrong else 1)
             raise
         caller = replace(found, address=address)
-        if caller.id or not (self.spares_loopback and is_loopback(address)):
-            self.limiter.take(caller.counted_as)
+        self._limit(caller.counted_as, "" if caller.id else address)
         return caller
+
+    def _limit(self, counted_as: str, address: str, calls: int = 1) -> None:
+        """Count calls; those from this machine without a key may be exempt."""
+        if not (self.spares_loopback and is_loopback(address)):
+            self.limiter.take(counted_as, calls)
 
     def _address(self, scope: Scope, headers: Headers) -> str:
         peer: str = (scope.get("client") or ("",))[0]
-        return client_address(peer, combined(headers, "x-forwarded-for") if self.names.public_host else "")
+        return client_address(
+            peer, combined(headers, "x-forwarded-for") if self.names.public_host else "", self.proxies
+        )
 
     async def _authenticated(self, authorization: str | None) -> Caller:
         if self.authenticator.is_local(authorization):

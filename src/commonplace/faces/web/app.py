@@ -15,8 +15,10 @@ from starlette.requests import cookie_parser
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
+from commonplace.faces.access.authentication import SIGNED_OUT
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.access.credentials import authorization
+from commonplace.faces.access.used_once import UsedOnce
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
@@ -44,6 +46,8 @@ SECURITY_HEADERS = {
 """Headers of all pages. Inline scripts and styles are forbidden, as are resources of other origins."""
 MIN_COMPRESSED = 1_000
 """Minimum size in bytes of a response that is compressed."""
+SIGN_IN_CALLS = 20
+"""Number of calls that a sign-in counts as in the rate limit of its address."""
 MAX_FIELDS = 40
 """Maximum number of query parameters; further ones are ignored."""
 MAX_BODY_BYTES = 16 * 1024
@@ -127,6 +131,11 @@ class WebPages:
         """Maximum size of a request's body in bytes."""
         return MAX_BODY_BYTES if scope["path"] in signin.PATHS else 0
 
+    def cost(self, scope: Scope) -> int:
+        """Number of calls that an open request counts as for its address: sign-in calls the identity provider."""
+        is_form = scope["path"] == signin.SIGN_IN and scope["method"] != "POST"
+        return SIGN_IN_CALLS if scope["path"] in signin.PATHS and not is_form else 0
+
     async def show_error(self, scope: Scope, send: Send, error: KnowledgeError) -> bool:
         """Respond to a browser with an error page. Returns False for requests that get JSON errors."""
         shown = self._error_page(scope, error)
@@ -176,16 +185,23 @@ class WebPages:
             query=_query_of(scope),
             agent_text=self._agent_text,
             theme=theme if theme in {"light", "dark"} else "",
-            signed_in=signin.COOKIE in cookies and not headers.get("authorization"),
+            signed_in=signin.cookie_name(headers, signin.COOKIE) in cookies and not headers.get("authorization"),
             provider=self._sign_in.provider,
             toolsets=[one for one in self._toolsets() if services.unrestricted or one.confined],
         )
 
 
-def credentials(headers: Headers) -> str | None:
-    """The `Authorization` header, else the key in the cookie. Only web pages accept the cookie."""
+def credentials(headers: Headers, used: UsedOnce | None = None) -> str | None:
+    """The `Authorization` header, else the key in the cookie. Only web pages accept the cookie.
+
+    Args:
+        headers: The headers of the request.
+        used: The cookies that were signed out; None for none.
+    """
     given = authorization(headers)
-    key = cookies_of(headers).get(signin.COOKIE, "")
+    cookie = signin.cookie_in(headers, signin.COOKIE)
+    is_ended = used is not None and cookie and used.has(SIGNED_OUT, cookie)
+    key = "" if is_ended else signin.credential_of(cookie)
     return given if given is not None or not key else f"Bearer {key}"
 
 

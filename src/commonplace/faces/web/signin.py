@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import secrets
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
 from anyio.to_thread import run_sync
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
 from starlette.types import Receive, Scope
 
 from commonplace.domain.errors import KnowledgeError
+from commonplace.faces.access.authentication import SIGNED_OUT, Authenticator
 from commonplace.faces.access.code_flow import MAX_SECONDS, CodeFlow
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
@@ -23,11 +29,16 @@ BEGIN, RETURN = "/sign-in/begin", "/sign-in/return"
 """Paths that start a sign-in at the identity provider and receive its redirect."""
 PATHS = frozenset({SIGN_IN, SIGN_OUT, BEGIN, RETURN})
 FORM_TYPE = "application/x-www-form-urlencoded"
+SESSION_BYTES = 9
+"""Number of random bytes in the number of a session."""
+MAX_PROVIDER_CALLS = 4
+"""Maximum number of concurrent calls to the identity provider."""
 MAX_FIELDS = 10
 """Maximum number of form fields."""
 MAX_KEY_CHARS = 4_000
 MAX_AGE = 30 * 86_400
 """Maximum age of the cookie with the key, in seconds."""
+_LIMITER: RunVar[CapacityLimiter] = RunVar("_LIMITER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,8 @@ class SignIn:
     """The flow at the identity provider; None without a provider."""
     public_url: str = ""
     """URL of this server for browsers, without a trailing slash; "" for the URL of the request."""
+    gate: Authenticator | None = None
+    """Checks the credential of a session that is signed out; None if sessions end in the browser only."""
 
     @property
     def provider(self) -> str:
@@ -52,9 +65,10 @@ class SignIn:
         path: str = scope["path"]
         body = await Request(scope, receive).body()
         if scope["method"] == "POST" and path == SIGN_OUT:
+            await run_sync(self._end_session, Headers(scope=scope), limiter=_threads())
             return redirect(SIGN_IN, 303).with_headers({"set-cookie": _cookie(scope, COOKIE, "", 0)})
         if path in {BEGIN, RETURN} and self.flow is not None and scope["method"] == "GET":
-            return await run_sync(self._with_provider, self.flow, scope, request)
+            return await run_sync(self._with_provider, self.flow, scope, request, limiter=_threads())
         if scope["method"] == "POST" and path == SIGN_IN:
             return _keep_key(scope, request, body)
         return sign_in_page(request, local_target(request.query.get("next", "/")), status=200)
@@ -65,14 +79,55 @@ class SignIn:
             if scope["path"] == BEGIN:
                 url, sealed = flow.begin(back, local_target(request.query.get("next", "/")))
                 return redirect(url).with_headers({"set-cookie": _cookie(scope, FLOW_COOKIE, sealed, MAX_SECONDS)})
-            sealed = cookie_parser(Headers(scope=scope).get("cookie", "")).get(FLOW_COOKIE, "")
-            done = flow.finish(unquote(sealed), request.query, back)
+            done = flow.finish(cookie_in(Headers(scope=scope), FLOW_COOKIE), request.query, back)
         except KnowledgeError as error:
             return sign_in_page(request, "/", problem=str(error))
         if len(done.token) > MAX_KEY_CHARS:
             return sign_in_page(request, "/", problem="The identity provider's token is too long for a cookie.")
-        kept = _cookie(scope, COOKIE, done.token, min(done.lifetime, MAX_AGE))
+        kept = _cookie(scope, COOKIE, _session(done.token), min(done.lifetime, MAX_AGE))
         return redirect(local_target(done.target), 303).with_headers({"set-cookie": kept})
+
+    def _end_session(self, headers: Headers) -> None:
+        """Make the cookie of a request, and a token in it, sign nobody in any more. An invalid one is not recorded."""
+        cookie = cookie_in(headers, COOKIE)
+        credential = credential_of(cookie)
+        if self.gate is None or self.gate.used is None or not credential:
+            return
+        with suppress(KnowledgeError):
+            self.gate.authenticate(f"Bearer {credential}")
+            self.gate.used.take(SIGNED_OUT, cookie, time.time() + MAX_AGE)
+            if not self.gate.is_local(f"Bearer {credential}"):
+                self.gate.used.take(SIGNED_OUT, credential, time.time() + MAX_AGE)
+
+
+def _threads() -> CapacityLimiter:
+    """The threads for calls to the provider, so that these calls cannot take the threads of other requests."""
+    try:
+        return _LIMITER.get()
+    except LookupError:
+        _LIMITER.set(limiter := CapacityLimiter(MAX_PROVIDER_CALLS))
+        return limiter
+
+
+def _session(credential: str) -> str:
+    """The value of a cookie for a new session: the credential and the session's number."""
+    return f"{credential}~{secrets.token_hex(SESSION_BYTES)}"
+
+
+def credential_of(cookie: str) -> str:
+    """The credential in the value of a cookie."""
+    credential, mark, number = cookie.rpartition("~")
+    return credential if mark and len(number) == 2 * SESSION_BYTES else cookie
+
+
+def cookie_name(headers: Headers, name: str) -> str:
+    """The name of a cookie: over TLS with a prefix, so that no other host of the domain can set it (RFC 6265bis)."""
+    return f"__Host-{name}" if headers.get("x-forwarded-proto", "").lower() == "https" else name
+
+
+def cookie_in(headers: Headers, name: str) -> str:
+    """The value of a cookie of this server; "" if there is none."""
+    return unquote(cookie_parser(headers.get("cookie", "")).get(cookie_name(headers, name), ""))
 
 
 def _keep_key(scope: Scope, request: PageRequest, body: bytes) -> PageResponse:
@@ -82,7 +137,7 @@ def _keep_key(scope: Scope, request: PageRequest, body: bytes) -> PageResponse:
     target = local_target(fields.get("next", ["/"])[0])
     if not key:
         return sign_in_page(request, target)
-    return redirect(target, 303).with_headers({"set-cookie": _cookie(scope, COOKIE, key, MAX_AGE)})
+    return redirect(target, 303).with_headers({"set-cookie": _cookie(scope, COOKIE, _session(key), MAX_AGE)})
 
 
 def sign_in_page(
@@ -114,5 +169,7 @@ def scheme_of(scope: Scope, headers: Headers) -> str:
 
 
 def _cookie(scope: Scope, name: str, value: str, seconds: int) -> str:
-    secure = "; Secure" if scheme_of(scope, Headers(scope=scope)) == "https" else ""
-    return f"{name}={quote(value, safe='')}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
+    headers = Headers(scope=scope)
+    secure = "; Secure" if scheme_of(scope, headers) == "https" else ""
+    named = cookie_name(headers, name)
+    return f"{named}={quote(value, safe='')}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from commonplace.domain.errors import UnauthenticatedError, UnavailableError
 from commonplace.faces.access.code_flow import DEFAULT_LIFETIME, CodeFlow
 from commonplace.faces.access.tokens import TokenVerifier
+from commonplace.faces.access.used_once import UsedOnce
 from identity.local import AUDIENCE, LocalProvider, local_provider
 
 BACK = "https://kb.example.org/sign-in/return"
@@ -120,3 +122,48 @@ def test_a_token_without_a_usable_lifetime_holds_for_the_usual_one(
 
 def test_the_secrets_of_a_flow_are_not_in_its_text(begun: Begun) -> None:
     assert "hidden" not in repr(begun[0])
+
+
+def test_a_sign_in_is_finished_once(provider: LocalProvider, tmp_path: Path) -> None:
+    verifier = TokenVerifier(provider.issuer, AUDIENCE)
+    flow = CodeFlow(verifier, "pages", "hidden", used=UsedOnce(tmp_path))
+    url, cookie = flow.begin(BACK, "/p/a")
+    answer = {"state": provider.visited(url)["state"], "code": "c"}
+    assert flow.finish(cookie, answer, BACK).target == "/p/a"
+    with pytest.raises(UnauthenticatedError, match="was finished before"):
+        flow.finish(cookie, answer, BACK)
+
+
+def test_a_provider_that_announces_its_name_in_answers_must_name_itself(provider: LocalProvider) -> None:
+    before = dict(provider.documents)
+    for path, content in before.items():
+        if path.startswith("/.well-known"):
+            said = json.loads(content) | {"authorization_response_iss_parameter_supported": True}
+            provider.documents[path] = json.dumps(said).encode()
+    try:
+        flow = CodeFlow(TokenVerifier(provider.issuer, AUDIENCE), "pages", "hidden")
+        url, cookie = flow.begin(BACK, "/p/a")
+        answer = {"state": provider.visited(url)["state"], "code": "c"}
+        with pytest.raises(UnauthenticatedError, match="another identity provider"):
+            flow.finish(cookie, answer, BACK)
+        assert flow.finish(cookie, answer | {"iss": provider.issuer}, BACK).token
+    finally:
+        provider.documents.update(before)
+
+
+def test_the_providers_metadata_is_fetched_once_and_its_silence_is_remembered(provider: LocalProvider) -> None:
+    verifier = TokenVerifier(provider.issuer, AUDIENCE)
+    flow = CodeFlow(verifier, "pages")
+    flow.begin(BACK, "/")
+    before = dict(provider.documents)
+    provider.documents.clear()
+    try:
+        assert flow.begin(BACK, "/")
+        silent = CodeFlow(TokenVerifier(provider.issuer, AUDIENCE), "pages")
+        with pytest.raises(UnavailableError):
+            silent.begin(BACK, "/")
+        provider.documents.update(before)
+        with pytest.raises(UnavailableError):
+            silent.begin(BACK, "/")
+    finally:
+        provider.documents.update(before)

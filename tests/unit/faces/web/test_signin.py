@@ -9,7 +9,16 @@ from starlette.types import Message
 
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.exchange import PageRequest, PageResponse
-from commonplace.faces.web.signin import SignIn, local_target, scheme_of
+from commonplace.faces.web.signin import (
+    COOKIE,
+    SignIn,
+    _cookie,  # pyright: ignore[reportPrivateUsage]
+    _session,  # pyright: ignore[reportPrivateUsage]
+    cookie_in,
+    credential_of,
+    local_target,
+    scheme_of,
+)
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
@@ -82,3 +91,23 @@ def _sent(body: bytes) -> PageResponse:
         return {"type": "http.request", "body": body}
 
     return anyio.run(SignIn().answer, scope, receive, request)
+
+
+def test_over_tls_the_cookie_is_that_of_this_host_alone() -> None:
+    scope = {"type": "http", "method": "POST", "path": "/sign-in", "scheme": "http"}
+    for told, name in ((b"https", "__Host-commonplace_key"), (b"http", "commonplace_key")):
+        headers = [(b"x-forwarded-proto", told)]
+        cookie = _cookie(scope | {"headers": headers}, COOKIE, "k", 60)
+        assert cookie.startswith(f"{name}=k; Path=/; ")
+        assert ("; Secure" in cookie) == (told == b"https")
+        sent = Headers({"x-forwarded-proto": told.decode(), "cookie": f"{name}=k"})
+        assert cookie_in(sent, COOKIE) == "k"
+    tossed = Headers({"x-forwarded-proto": "https", "cookie": "commonplace_key=of another host"})
+    assert cookie_in(tossed, COOKIE) == ""
+
+
+@pytest.mark.parametrize("credential", ["cpk_x", "a.b.c", "with ~ in it", "a~bc"])
+def test_a_session_has_a_number_beside_its_credential(credential: str) -> None:
+    first, second = _session(credential), _session(credential)
+    assert first != second
+    assert [credential_of(cookie) for cookie in (first, second, credential)] == [credential] * 3

@@ -100,6 +100,8 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
             return _url(tag, value, rebase, own)
         if name == "srcset":  # of this server only; other URLs are not rebased here
             return value if all(url.startswith(own) for url in _CANDIDATE.findall(value)) else None
+        if name == "cite":  # browsers show it to nobody; a source is a page of the web
+            return value if value.strip().lower().startswith(("https://", "http://")) else None
         if tag == "input" and name == "type":
             return "checkbox"
         return value

@@ -89,3 +89,20 @@ def test_what_is_nested_too_deeply_is_not_given_to_the_parser_of_html(html: str)
 def test_elements_whose_end_may_be_left_out_are_not_nested() -> None:
     html = "<ul>" + "<li>one<p>two<br>" * 9_000 + "</ul>" + "<div><b>x</b></div>" * 9_000
     assert "deep" in clean(f"{html}{'<blockquote>' * 100}deep")
+
+
+@pytest.mark.parametrize("tag", ["q", "blockquote"])
+@pytest.mark.parametrize(
+    ("cite", "shown"),
+    [
+        ("https://a.example/b", True),
+        ("HTTP://a.example", True),
+        ("javascript:alert(1)", False),
+        ("data:text/html,x", False),
+        ("//a.example", False),
+        ("/sign-out", False),
+        ("page.md", False),
+    ],
+)
+def test_the_source_of_a_quotation_is_a_page_of_the_web_or_left_out(tag: str, cite: str, shown: bool) -> None:
+    assert ("cite=" in sanitized(f'<{tag} cite="{cite}">a</{tag}>', no_rebase)) == shown
