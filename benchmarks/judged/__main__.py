@@ -279,7 +279,7 @@ def _print_typed(run: Run) -> None:
     """Print the results of queries as typed, for the corpora beside the sets."""
     typed = TypedQueries(run.folder, KEPT, run.opened, run.modes)
     print("\nQueries as typed:")
-    for line in chain(typed.questions(), typed.first_pages(), typed.quotations(), typed.nonsense()):
+    for line in chain(typed.questions(), typed.first_pages(), typed.names(), typed.quotations(), typed.nonsense()):
         print(line, flush=True)
 
 

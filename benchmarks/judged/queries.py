@@ -11,15 +11,19 @@ state a reason. Hits of a nonsense query must be marked as far.
 
 from __future__ import annotations
 
+import random
+import re
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 from benchmarks.judged.sets import DEPTH, lines_of, read_set, write_vault
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHits, search
@@ -28,8 +32,63 @@ QUESTIONS = Path(__file__).parent / "questions"
 PACKAGED = {"npm": "npm/docs/content", "undici": "npm/node_modules/undici/docs/docs"}
 """Docs trees by name, relative to the modules that come with the pinned Node."""
 
+NAMED_CORPORA = ("cpp-docs", "powershell-docs")
+NAMED_EACH = 50
+"""Number of queries of each kind, for each of these corpora."""
+NAMED_SEED = 5
+MAX_TITLE_WORDS = 6
+_WORDS = re.compile(r"\w+")
+_MEMBER = re.compile(r"(\w+::|-)(\w{3,})")
+"""The heading of a member, `vector::push_back`, or of a parameter, `-LiteralPath`."""
+
 Opened = Callable[[Path, Sequence[Path]], AbstractContextManager[Sequence[Collection]]]
 """Opens folders with cache and state below a root."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedQuery:
+    """A query for a page by its title, or for a section by the words of both names."""
+
+    kind: str
+    """`title`: the words of a title in another order; `API name`: a title's first word and a heading's last word."""
+    text: str
+    pages: frozenset[str]
+    """Paths of the pages with this title; a manual has some pages in several versions."""
+    heading: str = ""
+
+
+def named_queries(collection: Collection) -> Iterator[NamedQuery]:
+    """`NAMED_EACH` queries of each kind, of pages chosen at random with a fixed seed."""
+    records = collection.index.list(ListQuery(limit=100_000)).records
+    titles: dict[tuple[str, ...], set[str]] = {}
+    for record in records:
+        titles.setdefault(_folded(record.title), set()).add(record.address.path)
+    chance = random.Random(NAMED_SEED)
+    counts = Counter[str]()
+    for record in chance.sample(records, len(records)):
+        words = _folded(record.title)
+        pages = frozenset(titles[words])
+        if counts["title"] < NAMED_EACH and 2 <= len(words) <= MAX_TITLE_WORDS:
+            counts["title"] += 1
+            yield NamedQuery("title", " ".join(chance.sample(record.title.split(), len(record.title.split()))), pages)
+        if counts["API name"] < NAMED_EACH:
+            headings = [section.heading for section in collection.index.document(record.address).sections]
+            members = [(heading, of[2]) for heading in headings if (of := _MEMBER.fullmatch(heading))]
+            owners = [
+                (heading, name)
+                for heading, name in members
+                if heading.startswith((f"{record.title.split()[0]}::", "-"))
+            ]
+            if owners:
+                heading, name = chance.choice(owners)
+                counts["API name"] += 1
+                yield NamedQuery("API name", f"{record.title.split()[0]} {name}", pages, heading)
+        if min(counts["title"], counts["API name"]) >= NAMED_EACH:
+            return
+
+
+def _folded(title: str) -> tuple[str, ...]:
+    return tuple(sorted(_WORDS.findall(title.casefold())))
 
 
 class TypedQueries:
@@ -69,6 +128,26 @@ class TypedQueries:
                     first = [found.hits[0].hit.record.address.path if found.hits else "" for found in answers]
                     right = sum(page in one["pages"] for page, one in zip(first, questions, strict=True))
                     yield f"{tree} {mode}: a right page is first for {right} of {len(questions)} questions"
+
+    def names(self) -> Iterator[str]:
+        """Lines with the share of queries for a title or an API name whose first page, and whose section, is right."""
+        for corpus in filter(self._is_there, NAMED_CORPORA):
+            with self._open(corpus) as collections:
+                asked = list(named_queries(collections[0]))
+                for mode, kind in product(self._modes, ("title", "API name")):
+                    queries = [query for query in asked if query.kind == kind]
+                    answers = [search(collections, SearchQuery(text=query.text, limit=1), mode) for query in queries]
+                    pairs = [
+                        (query, found.hits[0].hit) for query, found in zip(queries, answers, strict=True) if found.hits
+                    ]
+                    first = sum(hit.record.address.path in query.pages for query, hit in pairs)
+                    shown = sum(
+                        bool(hit.sections and query.heading in hit.sections[0].path)
+                        for query, hit in pairs
+                        if hit.record.address.path in query.pages
+                    )
+                    section = f", its section is shown for {shown}" if kind == "API name" else ""
+                    yield f"{corpus} {mode}: first page right for {first} of {len(queries)}, by {kind}{section}"
 
     def quotations(self) -> Iterator[str]:
         """Lines with the number of quotations without hits, and of those answers without a notice."""

@@ -37,7 +37,7 @@ EXACT_OR_STEM = FieldWeight(1.0, STEM_WEIGHT)
 """Parameters for sections, which are searched only in matching documents."""
 FIELD_WEIGHTS: Mapping[str, FieldWeight] = {ft.BODY: FieldWeight(1.0), ft.TITLE: FieldWeight(0.4, STEM_WEIGHT)}
 """Parameters for the fields of whole documents. The body also contains the title."""
-MAX_LISTED_TERMS = 64
+MAX_LISTED_TERMS = 128
 """Maximum number of terms in a boolean query. For more terms, a term set query is faster, although slower to build."""
 FOLDED_WEIGHT = 0.5
 """Weight of the form without accents of a word that was typed with accents."""
@@ -93,6 +93,17 @@ class QueryBuilder:
         parts += ((Occur.Should, _all_of(schema, phrase)) for phrase in together)
         within = _silent(_any_of(schema, ft.KEY, keys))
         return Query.boolean_query([(Occur.Must, within), (Occur.Must, Query.boolean_query(parts))])
+
+    def names(self, keys: Sequence[int], *, of_sections: bool) -> Query:
+        """The query for documents, or sections of documents, whose names contain a word of the query.
+
+        A hit's score is the share of the query that its names cover.
+        """
+        schema, terms = self._sections if of_sections else self._documents, self._expanded.names
+        covered = [Query.const_score_query(_any_of(schema, ft.NAMES, term.forms), term.share) for term in terms]
+        within = _silent(_any_of(schema, ft.KEY, keys))
+        found = Query.boolean_query([(Occur.Should, term) for term in covered])
+        return Query.boolean_query([(Occur.Must, within), (Occur.Must, found)])
 
     def _parts(self, schema: tantivy.Schema, fields: Mapping[str, FieldWeight]) -> Iterable[tuple[Occur, Query]]:
         for word in self._expanded.words:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
-from typing import Protocol, cast
+from itertools import islice, takewhile
+from typing import Generic, Protocol, TypeVar, cast
 
 import tantivy
 
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.query_parser import asked_title
+from commonplace.domain.ranking import name_bonus
 from commonplace.domain.semantic.fusion import FLOOR
 from commonplace.domain.similarity import NearDocument
 from commonplace.index.catalogue.database import stored_language_folders
 from commonplace.index.catalogue.document_rows import titled_keys
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, FusedRanking, RankFusion
+from commonplace.index.fulltext.hybrid_ranking import FusedRanking, RankFusion
 from commonplace.index.fulltext.query_builder import QueryBuilder
 from commonplace.index.fulltext.scoring import RecentScorer
 from commonplace.index.fulltext.search_scope import SearchScope
@@ -34,8 +35,14 @@ SECTION_WEIGHT = 0.7
 
 With a lower weight, a long page with the words in different sections outranks the page on their subject.
 """
+MAX_NAMED = 100
+"""Number of the best documents by words whose titles and headings are compared with the query."""
+MAX_HEADED = 50
+"""Number of these documents, best first by words and titles, whose headings are compared."""
 SECTIONS_SEEN = 200
 """Minimum number of sections that are fetched for reranking."""
+SECTIONS_EACH = 8
+"""Minimum number of sections of each document among which the best one by words and headings is chosen."""
 MAX_TIED = 100
 """Maximum number of documents with equal scores that are sorted by path.
 
@@ -50,6 +57,11 @@ class _Counted(Protocol):
     def count(self) -> int: ...
 
 
+Key = TypeVar("Key", bound=Hashable)
+"""A document: its number, or its key in a search cluster."""
+Coverage = tuple[float, Mapping[int, float]]
+"""Share of the query that a document's names cover, and that of names and headings by ordinal of the section."""
+NOT_COVERED: Coverage = (0.0, {})
 SectionScores = Mapping[int, Sequence[tuple[int, float]]]
 """Ordinals and scores by document, best first."""
 
@@ -99,6 +111,10 @@ class Ranker:
         self._known_only = known_only
         self._query_builder = QueryBuilder(expanded, fulltext.document_schema, fulltext.section_schema)
         self._scorer = RecentScorer(expanded, snapshot.recent, snapshot.statistics)
+        self._best_score = 0.0
+        """The best score by words, of which bonuses are a share; 0 until documents are ranked by score."""
+        self._covered: dict[int, Coverage] = {}
+        """How far the names of documents cover the query, as far as it was computed."""
 
     def page(self, query: SearchQuery, scope: SearchScope) -> RankedPage:
         """The page of documents by the query's sort, offset and limit."""
@@ -126,23 +142,63 @@ class Ranker:
 
     def _best(self, scope: SearchScope, query: SearchQuery) -> RankedPage:
         offset, limit = max(query.offset, 0), max(query.limit, 0)
-        least = TRANSLATION_WINDOW if self._language_folders else MAX_RERANKED
-        found, total = self._documents(scope, max(offset + limit, MAX_FUSED if query.similarity else least))
+        least = TRANSLATION_WINDOW if self._language_folders else MAX_NAMED
+        found, total = self._documents(scope, max(offset + limit, least, MAX_NAMED))
         newer = self._scorer.documents(scope)
         ordered = self._ordered(newer | found)
         total += len(newer) - (len(found) + len(newer) - len(ordered))
         seen: SectionScores = {}
         if offset < MAX_RERANKED or query.similarity:
-            window = list(ordered)[:MAX_RERANKED]
-            seen = self._seen_sections(window)
-            best = {key: ordered[key] + SECTION_WEIGHT * (seen[key][0][1] if key in seen else 0.0) for key in window}
-            ordered = dict(sorted(best.items(), key=lambda one: -one[1])) | {
-                key: score for key, score in ordered.items() if key not in best
-            }
+            ordered, seen = self._reranked(ordered)
         if query.similarity:
             strict = bool(self._expanded.phrases or self._expanded.excluded or self._expanded.expression)
             return self._fused(RankFusion(self._connection, query, strict).fuse(ordered), seen, total, query, scope)
         return self._page(ordered, seen, total, query, scope)
+
+    def _reranked(self, ordered: dict[int, float]) -> tuple[dict[int, float], SectionScores]:
+        """The documents with the best ones reranked by their names and their best section, and these sections.
+
+        Args:
+            ordered: Scores by document, best first.
+        """
+        named = dict(islice(ordered.items(), MAX_NAMED))
+        self._cover_by_names(list(named))
+        self._cover_by_headings(by_names(named, self._covered)[:MAX_HEADED])
+        window = by_names(named, self._covered)[:MAX_RERANKED]
+        reranked = reranked_by_section(
+            {key: ordered[key] for key in window}, self._seen_sections(window), self._covered
+        )
+        self._best_score = reranked.best
+        rest = {key: score for key, score in ordered.items() if key not in reranked.scores}
+        return reranked.scores | rest, reranked.sections
+
+    def _cover_by_names(self, keys: Sequence[int]) -> None:
+        """Compute how far the names of these documents cover the query; of recent ones also the headings."""
+        missing = [key for key in keys if key not in self._covered]
+        newer = self._recent.documents.keys() & set(missing)
+        self._covered |= dict.fromkeys(missing, NOT_COVERED) | {key: self._scorer.coverage(key) for key in newer}
+        older = [key for key in missing if key not in newer]
+        if older and self._expanded.names:
+            searcher = self._searchers.documents
+            query = self._query_builder.names(older, of_sections=False)
+            hits = searcher.search(query, limit=len(older), count=False).hits
+            owners = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
+            self._covered |= {int(owner or 0): (score, {}) for owner, (score, _) in zip(owners, hits, strict=True)}
+
+    def _cover_by_headings(self, keys: Sequence[int]) -> None:
+        """Compute how far names and headings of the sections of these documents cover the query."""
+        older = [key for key in keys if key not in self._recent.documents and not self._covered[key][1]]
+        if not older or not self._expanded.names:
+            return
+        searcher = self._searchers.sections
+        query = self._query_builder.names(older, of_sections=True)
+        hits = searcher.search(query, limit=SECTIONS_SEEN, count=False).hits
+        addresses = [address for _, address in hits]
+        headings: dict[int, dict[int, float]] = {}
+        fields = (searcher.fast_field_values(name, addresses) for name in (ft.KEY, ft.ORDINAL))
+        for (score, _), owner, ordinal in zip(hits, *fields, strict=True):
+            headings.setdefault(int(owner or 0), {})[int(ordinal or 0)] = score
+        self._covered |= {key: (self._covered[key][0], covered) for key, covered in headings.items()}
 
     def _by_similarity(self, query: SearchQuery, scope: SearchScope) -> FusedRanking:
         """The most similar documents, except distant ones that contain no word of the query."""
@@ -184,7 +240,7 @@ class Ranker:
             paths = self._snapshot.documents.paths(self._connection, window)
             ordered = readers_language_first(ordered, paths, self._language, self._language_folders)
         chosen = dict(list(ordered.items())[offset : offset + limit])
-        if query.sections != 1 or not all(key in seen for key in chosen):
+        if query.sections > SECTIONS_EACH or not all(key in seen for key in chosen):
             seen = self._sections_of(list(chosen), query.sections)
         # A translation that was moved behind other pages does not count as a document named by the query.
         return RankedPage(chosen, seen, total, frozenset(takewhile(titled.__contains__, ordered)))
@@ -251,23 +307,29 @@ class Ranker:
         """The `count` best sections of each document."""
         if not keys or not self._expanded.has_terms or count < 1:
             return {}
-        return self._seen_sections(keys, count)
+        self._cover_by_names(keys)
+        self._cover_by_headings(keys)
+        by_words = self._seen_sections(keys, count)
+        named = {
+            key: named_sections(by_words.get(key, ()), self._covered[key], self._best_score)[:count] for key in keys
+        }
+        return {key: sections for key, sections in named.items() if sections}
 
     def _seen_sections(self, keys: Iterable[int], count: int = 1) -> dict[int, list[tuple[int, float]]]:
         newer = self._recent.documents.keys() & set(keys)
         older = [key for key in keys if key not in newer]
-        found = {key: self._scorer.sections(key)[:count] for key in newer}
+        found = {key: self._scorer.sections(key) for key in newer}
         if older:
             found |= self._best_sections(older, count)
         return {key: sections for key, sections in found.items() if sections}
 
     def _best_sections(self, keys: Sequence[int], count: int) -> dict[int, list[tuple[int, float]]]:
-        """Ordinals and scores of the `count` best sections of documents of the full text; ties in document order.
+        """Ordinals and scores of the best sections of documents, at least `count` of each; ties in document order.
 
         The full text returns ties in the order of insertion.
         """
         searcher = self._searchers.sections
-        limit = max(SECTIONS_SEEN, 8 * count * len(keys))
+        limit, count = max(SECTIONS_SEEN, 8 * count * len(keys)), max(count, SECTIONS_EACH)
         hits = searcher.search(self._query_builder.sections(keys), limit=limit, count=False).hits
         owners = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
         chosen: dict[int, list[tuple[float, tantivy.DocAddress]]] = {}
@@ -280,6 +342,75 @@ class Ranker:
         return {
             key: [(int(next(ordinals) or 0), float(score)) for score, _ in sections] for key, sections in chosen.items()
         }
+
+
+def by_names(scores: Mapping[Key, float], covered: Mapping[Key, Coverage]) -> list[Key]:
+    """The documents, best first by their score and the greatest bonus of their names and headings.
+
+    Args:
+        scores: Scores by words.
+        covered: Coverage of the query, as far as it is known.
+    """
+    best = max(scores.values(), default=0.0)
+
+    def expected(key: Key) -> float:
+        title, headings = covered.get(key, NOT_COVERED)
+        return scores[key] + name_bonus(best, title, max(headings.values(), default=0.0))
+
+    return sorted(scores, key=expected, reverse=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedDocuments(Generic[Key]):
+    """Documents that were reranked by their best section."""
+
+    scores: dict[Key, float]
+    """Scores, best first."""
+    sections: dict[Key, list[tuple[int, float]]]
+    """Ordinals and scores of the sections, best first; a score includes the section's bonus."""
+    best: float
+    """The best score without bonuses."""
+
+
+def reranked_by_section(
+    scores: Mapping[Key, float], by_words: Mapping[Key, Sequence[tuple[int, float]]], covered: Mapping[Key, Coverage]
+) -> RerankedDocuments[Key]:
+    """The documents, reranked by the sum of their score and that of their best section, which includes its bonus.
+
+    Args:
+        scores: Scores of the documents by words.
+        by_words: Their sections by words.
+        covered: Coverage of the query by their names.
+    """
+    words = {key: score + SECTION_WEIGHT * max((of for _, of in by_words.get(key, ())), default=0.0)
+             for key, score in scores.items()}  # fmt: skip
+    best = max(words.values(), default=0.0)
+    sections = {key: named_sections(by_words.get(key, ()), covered.get(key, NOT_COVERED), best) for key in scores}
+    sums = {
+        key: score + SECTION_WEIGHT * sections[key][0][1]
+        if sections[key]
+        else score + name_bonus(best, title := covered.get(key, NOT_COVERED)[0], title)
+        for key, score in scores.items()
+    }
+    ordered = dict(sorted(sums.items(), key=lambda scored: -scored[1]))
+    return RerankedDocuments(ordered, {key: found for key, found in sections.items() if found}, best)
+
+
+def named_sections(by_words: Sequence[tuple[int, float]], coverage: Coverage, best: float) -> list[tuple[int, float]]:
+    """The sections of a document by the sum of their score by words and their bonus, best first.
+
+    Args:
+        by_words: Ordinals and scores of sections.
+        coverage: Coverage of the query by the names of the document and its headings.
+        best: The best score of a document by words, without bonuses.
+    """
+    title, headings = coverage
+    scores = {**dict.fromkeys(headings, 0.0), **dict(by_words)}
+    sums = [
+        (ordinal, score + name_bonus(best / SECTION_WEIGHT, title, headings.get(ordinal, 0.0)))
+        for ordinal, score in scores.items()
+    ]
+    return sorted(sums, key=lambda section: (-section[1], section[0]))
 
 
 def blended(

@@ -12,7 +12,7 @@ import tantivy
 from commonplace.domain.languages import DEFAULT, content_words, language_of, without_stop_words
 from commonplace.domain.query_expression import Expression, changed
 from commonplace.domain.query_parser import Analyze, ParsedQuery, PhraseTerms, count_each
-from commonplace.domain.ranking import best_forms, near_words
+from commonplace.domain.ranking import best_forms, near_words, rarity
 from commonplace.domain.words.grams import is_whole
 from commonplace.domain.words.scripts import language_of_script
 from commonplace.domain.words.spellings import spellings
@@ -104,6 +104,16 @@ class TermForms:
 
 
 @dataclass(frozen=True, slots=True)
+class NameTerm:
+    """A word or gram of the query that titles and headings are searched for."""
+
+    forms: tuple[str, ...]
+    """The word and its other forms, or the gram. One of them covers the term."""
+    share: float
+    """Its share of the query by occurrences and rarity, 0 to 1. The shares of all terms add up to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class ExpandedQuery:
     """A query expanded to terms of the index."""
 
@@ -119,6 +129,8 @@ class ExpandedQuery:
     excluded: tuple[PhraseTerms, ...]
     expression: Expression[TermForms] | None = None
     """The expression that documents must match, for a search with operators; None without operators."""
+    names: tuple[NameTerm, ...] = ()
+    """The terms that some document contains."""
     known: bool = True
     """Whether any document contains a word of the query, including other forms and longer words."""
     unknown: tuple[str, ...] = ()
@@ -167,9 +179,35 @@ class TermDictionary:
             optional_phrases=question.optional_phrases,
             excluded=question.excluded,
             expression=changed(question.expression, partial(self._matching, question)) if question.expression else None,
+            names=self._names(forms, counts, grams, question),
             known=self._knows(forms, question, grams),
             unknown=self._unknown(forms, language),
         )
+
+    def _names(
+        self, forms: Mapping[str, WordForms], counts: Mapping[str, int], grams: Mapping[str, int], question: ParsedQuery
+    ) -> tuple[NameTerm, ...]:
+        """The terms that titles and headings may cover: words and grams, also those of phrases."""
+        close = {
+            tuple(form for form, weight in of.weights.items() if weight >= STEM_WEIGHT): counts[word]
+            for word, of in forms.items()
+        }
+        close |= {(word,): 1 for phrase in question.phrases for word in phrase.words}
+        weights = {
+            of: count * self._rarity(self._holding(of[0]) or max(map(self._holding, of))) for of, count in close.items()
+        }
+        quoted = {gram: 1 for phrase in question.phrases for gram in phrase.grams if is_whole(gram)}
+        for gram, count in {**quoted, **grams}.items():
+            weights[gram,] = count * self._rarity(self._gram_holders(gram))
+        whole = sum(weights.values())
+        return tuple(NameTerm(of, weight / whole) for of, weight in weights.items() if weight)
+
+    def _rarity(self, holders: int) -> float:
+        """The rarity of a word by its number of documents; 0 if there are none."""
+        return rarity(holders, self._total()) if holders else 0.0
+
+    def _gram_holders(self, gram: str) -> int:
+        return self._searcher.doc_freq(ft.GRAMS, gram) + self._recent.holders(ft.GRAMS, gram)
 
     def _unknown(self, forms: Mapping[str, WordForms], language: str) -> tuple[str, ...]:
         """The words that no document contains; empty if most of the significant words are known."""
@@ -189,7 +227,7 @@ class TermDictionary:
     def _knows(self, forms: Mapping[str, WordForms], question: ParsedQuery, grams: Mapping[str, int]) -> bool:
         if question.phrases or not all(of.is_unknown for of in forms.values()):
             return True
-        return any(self._searcher.doc_freq(ft.GRAMS, gram) or self._recent.holders(ft.GRAMS, gram) for gram in grams)
+        return any(map(self._gram_holders, grams))
 
     def _matching(self, question: ParsedQuery, term: PhraseTerms, excluded: bool) -> TermForms:
         """The forms that match a term of an expression: other forms of a single word, unless the term is excluded."""

@@ -47,7 +47,8 @@ def prepare(file: FileToParse) -> PreparedDocument:
 def to_plain(document: PreparedDocument) -> PlainDocument:
     """The document as plain tuples."""
     columns, links, text = document
-    return tuple(columns), tuple(links), (text.terms, text.numbers, text.title, text.body, text.sections)
+    texts = (text.terms, text.numbers, text.title, text.body, text.sections, text.names, text.headings)
+    return tuple(columns), tuple(links), texts
 
 
 def from_plain(plain: PlainDocument) -> PreparedDocument:

@@ -11,7 +11,18 @@ def words(text: str) -> list[str]:
 
 
 def recent(body: str, title: str = "", sections: tuple[tuple[int, str], ...] = ()) -> RecentDocument:
-    return RecentDocument(DocumentText(title=title, body=body, terms=("t",), numbers={}, sections=sections), words)
+    return RecentDocument(
+        DocumentText(
+            title=title,
+            body=body,
+            terms=("t",),
+            numbers={},
+            sections=sections,
+            names=title,
+            headings=("",) * len(sections),
+        ),
+        words,
+    )
 
 
 def test_the_words_of_a_text_are_counted() -> None:

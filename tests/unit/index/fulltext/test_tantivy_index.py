@@ -22,7 +22,8 @@ def held():
 full = FullText(Path(sys.argv[1]), create=True)
 for number in range(int(sys.argv[2])):
     with full.writing(bulk=False) as writer:
-        text = DocumentText(terms=("a",), numbers={}, title="T", body="tide " * 50, sections=((0, "tide"),))
+        sections = {"sections": ((0, "tide"),), "headings": ("",)}
+        text = DocumentText(terms=("a",), numbers={}, title="T", body="tide " * 50, names="T", **sections)
         writer.add(number, text)
     if number in {9, int(sys.argv[2]) - 1}:
         print(held())

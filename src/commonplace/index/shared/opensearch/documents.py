@@ -16,7 +16,7 @@ from commonplace.domain.records import day_number
 from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.catalogue.outlines import Outline
-from commonplace.index.fulltext.document_text import DocumentText, document_text
+from commonplace.index.fulltext.document_text import DocumentText, document_text, name_tokens
 from commonplace.index.shared.opensearch.layout import page_key, token
 
 MAX_SORTED_CHARS = 1000
@@ -55,6 +55,7 @@ def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dic
         "sort_created": record.created,
         "sort_updated": record.updated,
         "title": _tokens(analyze(without_grams(text.title))),
+        "names": _tokens(name_tokens(text.names, analyze)),
         "body": _tokens(body),
         "grams": _tokens(tokens(text.body, analyze)),
         "accented": _tokens(accented_words(text.body)),
@@ -67,7 +68,8 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
     """Ordinal and document of each section."""
     document = page.document
     outline = Outline.of(document.sections)
-    for ordinal, words in text.sections:
+    names = name_tokens(text.names, analyze)
+    for (ordinal, words), headings in zip(text.sections, text.headings, strict=True):
         written = document.source[outline.text(ordinal)].decode("utf-8", "replace")
         shown = (outline.path(ordinal), outline.anchor(ordinal), written, document.address.path)
         yield (
@@ -76,6 +78,7 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
                 "page": page_key(document.address.path),
                 "shown": json.dumps(shown),
                 "ordinal": ordinal,
+                "section_names": _tokens([*names, *name_tokens(headings, analyze)]),
                 "section_body": _tokens(analyze(without_grams(words))),
                 "section_grams": _tokens(grams(words)),
                 "section_accented": _tokens(accented_words(words)),

@@ -15,7 +15,7 @@ from commonplace.domain.cluster.shared_index import SharedBase
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.ranking import K1, B
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the documents and their fields; incremented with every change."""
 MAX_TOKEN_CHARS = 120
 """Maximum length of an indexed token; longer ones are indexed by digest. The engine cuts at 255 units of UTF-16."""
@@ -27,6 +27,7 @@ _GENERATION = "{:06d}"
 
 _TOKENS = {"type": "text", "analyzer": "whitespace"}
 _COUNTED = {**_TOKENS, "index_options": "freqs"}
+_NAMES = {**_TOKENS, "index_options": "docs", "norms": False}
 _VALUE = {"type": "keyword"}
 _SHOWN = {"type": "keyword", "index": False, "doc_values": False}
 _DICTIONARY = {"type": "keyword", "index": False}
@@ -48,6 +49,7 @@ PROPERTIES: dict[str, Any] = {
     **{name: {"type": "long"} for name in ("created_at", "updated_at")},
     **{f"sort_{name}": {"type": "keyword", "index": False} for name in ("title", "type", "date", "created", "updated")},
     "title": _TOKENS,
+    "names": _NAMES,
     "body": _TOKENS,
     "grams": _TOKENS,
     "accented": _COUNTED,
@@ -55,6 +57,7 @@ PROPERTIES: dict[str, Any] = {
     "grams_terms": _DICTIONARY,
     # Fields of sections.
     "ordinal": {"type": "integer"},
+    "section_names": _NAMES,
     "section_body": _COUNTED,
     "section_grams": _COUNTED,
     "section_accented": _COUNTED,

@@ -12,7 +12,17 @@ from commonplace.domain.query import Hit, SearchQuery, SearchResult, SectionHit
 from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, is_title, parse_query
 from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED
-from commonplace.index.fulltext.ranking import MAX_RERANKED, SECTION_WEIGHT, blended
+from commonplace.index.fulltext.ranking import (
+    MAX_NAMED,
+    MAX_RERANKED,
+    NOT_COVERED,
+    SECTIONS_EACH,
+    Coverage,
+    blended,
+    by_names,
+    named_sections,
+    reranked_by_section,
+)
 from commonplace.index.fulltext.searcher import highlight_terms
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 from commonplace.index.shared.opensearch.connection import Answer
@@ -21,9 +31,10 @@ from commonplace.index.shared.opensearch.search.hybrid import FusedPages, Meanin
 from commonplace.index.shared.opensearch.search.pages import (
     ClusterPage,
     ClusterPages,
-    FoundSections,
+    found_coverage,
     found_pages,
     found_sections,
+    name_searches,
     page_search,
     section_search,
 )
@@ -70,6 +81,10 @@ class BaseSearch:
         self._vocabulary = vocabulary
         self._analyze = analyze
         self._meaning = meaning
+        self._covered: dict[str, Coverage] = {}
+        """How far the names of pages cover the query, as far as it was computed."""
+        self._best_score = 0.0
+        """The best score by words, of which bonuses are a share; 0 until pages are ranked by score."""
         self._texts: dict[tuple[str, int], str] = {}
         """Shown texts of the sections that were fetched together with their scores."""
         self.partial = False
@@ -112,15 +127,15 @@ class BaseSearch:
         else:
             sort = order(by, descending=query.descending and by != "score")
         ranked = yield from self._pages(expanded, query, sort, offset, limit)
-        seen = yield from self._sections(expanded, ranked.pages, query.sections, shown=query.records)
+        seen = yield from self._sections(expanded, ranked.pages, query.sections)
         return _Ranked(ranked.pages, ranked.total, seen)
 
     def _best(self, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
         """The best pages by words; the first ones are reranked by their best section."""
         last = max(query.offset, 0) + max(query.limit, 0)
-        ranked = yield from self._pages(expanded, query, by_score(descending=True), 0, max(last, MAX_RERANKED))
-        seen = yield from self._sections(expanded, ranked.pages[:MAX_RERANKED], max(query.sections, 1), shown=True)
-        ordered = titled_first(_reranked(ranked.pages, seen), asked_title(query.text))
+        ranked = yield from self._pages(expanded, query, by_score(descending=True), 0, max(last, MAX_NAMED))
+        pages, seen = yield from self._reranked(expanded, ranked.pages)
+        ordered = titled_first(pages, asked_title(query.text))
         return (yield from self._cut(_Ranked(ordered, ranked.total, seen), expanded, query))
 
     def _by_both(self, meaning: Meaning, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
@@ -128,23 +143,39 @@ class BaseSearch:
         last = max(query.offset, 0) + max(query.limit, 0)
         by_words = page_query(expanded, query.filter)
         words, *near = yield [
-            page_search(self._index, by_words, by_score(descending=True), 0, max(last, MAX_FUSED)),
+            page_search(self._index, by_words, by_score(descending=True), 0, max(last, MAX_NAMED)),
             *meaning.searches(query.filter, MAX_FUSED),
         ]
         ranked, nearest = self._found(words), meaning.nearest(near)
-        window = ranked.pages[:MAX_RERANKED]
         strict = bool(expanded.phrases or expanded.excluded or expanded.expression)
-        further = [] if strict else nearest.beyond(ranked.pages)
-        seen_search = section_search(self._index, expanded, window, max(query.sections, 1), shown=query.sections == 1)
-        seen_answer, known, records = yield [
-            seen_search,
-            meaning.of([page.key for page in ranked.pages[:MAX_FUSED]]),
-            self._chosen(further),
-        ]
-        seen = self._seen(seen_answer, max(query.sections, 1))
-        pages = _reranked(ranked.pages, seen)
+        pages, seen = yield from self._reranked(expanded, ranked.pages)
+        further = [] if strict else nearest.beyond(pages)
+        known, records = yield [meaning.of([page.key for page in pages[:MAX_FUSED]]), self._chosen(further)]
         fused = fuse_pages(query, pages, self._found(records).pages, nearest, meaning.similarities(known))
         return (yield from self._meant(fused, ranked.total, seen, expanded, query))
+
+    def _reranked(
+        self, expanded: ExpandedQuery, pages: Sequence[ClusterPage]
+    ) -> Steps[tuple[Sequence[ClusterPage], Mapping[str, Sequence[tuple[int, float]]]]]:
+        """The pages with the first ones reranked as in the embedded index, and their sections."""
+        yield from self._cover(expanded, pages[:MAX_NAMED])
+        scores = {page.key: page.score for page in pages[:MAX_NAMED]}
+        window = by_names(scores, self._covered)[:MAX_RERANKED]
+        (answer,) = yield [section_search(self._index, expanded, window, 1)]
+        reranked = reranked_by_section({key: scores[key] for key in window}, self._seen(answer, 1), self._covered)
+        self._best_score = reranked.best
+        by_key = {page.key: page for page in pages}
+        first = [replace(by_key[key], score=score) for key, score in reranked.scores.items()]
+        return [*first, *(page for page in pages if page.key not in reranked.scores)], reranked.sections
+
+    def _cover(self, expanded: ExpandedQuery, pages: Sequence[ClusterPage]) -> Steps[None]:
+        """Compute how far the names and headings of these pages cover the query."""
+        lacking = [page.key for page in pages if page.key not in self._covered]
+        if lacking and expanded.names:
+            names, headings = yield name_searches(self._index, expanded, lacking)
+            self._check(names)
+            self._check(headings)
+            self._covered |= found_coverage(names, headings)
 
     def _by_meaning(self, meaning: Meaning, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
         """The most similar pages, except distant ones that contain no word of the query."""
@@ -189,8 +220,9 @@ class BaseSearch:
         """The requested page of ranked pages; fetches the sections that are not known yet."""
         offset = max(query.offset, 0)
         chosen = ranked.pages[offset : offset + max(query.limit, 0)]
-        unseen = [page for page in chosen if page.key not in ranked.sections] if query.sections else []
-        later = yield from self._sections(expanded, unseen, query.sections, shown=query.records)
+        whole = query.sections > SECTIONS_EACH
+        unseen = [page for page in chosen if whole or page.key not in ranked.sections] if query.sections else []
+        later = yield from self._sections(expanded, unseen, query.sections)
         return _Ranked(chosen, ranked.total, {**ranked.sections, **later})
 
     def _pages(
@@ -208,19 +240,24 @@ class BaseSearch:
         return found_pages(answer)
 
     def _sections(
-        self, expanded: ExpandedQuery, pages: Sequence[ClusterPage], count: int, *, shown: bool
+        self, expanded: ExpandedQuery, pages: Sequence[ClusterPage], count: int
     ) -> Steps[dict[str, list[tuple[int, float]]]]:
         """Ordinals and scores of the `count` best sections of each page, ties in order."""
         if not pages or count < 1 or not expanded.has_terms:
             return {}
-        (answer,) = yield [section_search(self._index, expanded, pages, count, shown=shown and count == 1)]
-        return self._seen(answer, count)
+        yield from self._cover(expanded, pages)
+        keys = [page.key for page in pages]
+        (answer,) = yield [section_search(self._index, expanded, keys, count)]
+        seen = self._seen(answer, count)
+        named = {
+            key: named_sections(seen.get(key, ()), self._covered.get(key, NOT_COVERED), self._best_score)[:count]
+            for key in keys
+        }
+        return {key: sections for key, sections in named.items() if sections}
 
     def _seen(self, answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:
         self._check(answer)
-        found: FoundSections = found_sections(answer, count)
-        self._texts |= found.texts
-        return found.best
+        return found_sections(answer, count)
 
     def _check(self, answer: Mapping[str, Any]) -> None:
         shards = answer["_shards"]
@@ -268,15 +305,6 @@ class BaseSearch:
                 if one.get("found"):
                     self._texts[section] = one["_source"]["shown"]
         return {section: shown_section(self._texts[section]) for section in sections if section in self._texts}
-
-
-def _reranked(pages: Sequence[ClusterPage], seen: Mapping[str, Sequence[tuple[int, float]]]) -> Sequence[ClusterPage]:
-    """The pages, with the first ones reranked by their best section."""
-    window = [
-        replace(page, score=page.score + SECTION_WEIGHT * seen[page.key][0][1]) if page.key in seen else page
-        for page in pages[:MAX_RERANKED]
-    ]
-    return [*sorted(window, key=lambda page: -page.score), *pages[MAX_RERANKED:]]
 
 
 def is_asked(page: ClusterPage, title: str) -> bool:

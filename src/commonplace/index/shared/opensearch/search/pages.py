@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.domain.query import Record
-from commonplace.index.fulltext.ranking import SECTIONS_SEEN
+from commonplace.index.fulltext.ranking import SECTIONS_EACH, SECTIONS_SEEN, Coverage
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
 from commonplace.index.shared.opensearch.connection import Answer
 from commonplace.index.shared.opensearch.documents import shown_record
 from commonplace.index.shared.opensearch.layout import MAX_WINDOW
-from commonplace.index.shared.opensearch.search.query_dsl import section_query
+from commonplace.index.shared.opensearch.search.query_dsl import names_query, section_query
 from commonplace.index.shared.opensearch.search.requests import Search
 
 
@@ -35,16 +35,6 @@ class ClusterPages:
 
     pages: Sequence[ClusterPage]
     total: int
-
-
-@dataclass(frozen=True, slots=True)
-class FoundSections:
-    """The best sections of pages."""
-
-    best: dict[str, list[tuple[int, float]]]
-    """Ordinals and scores, by page."""
-    texts: Mapping[tuple[str, int], str]
-    """Shown parts of the sections, by page and ordinal, if requested."""
 
 
 def page_search(index: str, query: Mapping[str, Any], sort: list[dict[str, str]], offset: int, limit: int) -> Search:
@@ -73,43 +63,51 @@ def found_pages(answer: Answer) -> ClusterPages:
     return ClusterPages(pages, int(answer["hits"]["total"]["value"]))
 
 
-def section_search(
-    index: str, expanded: ExpandedQuery, pages: Sequence[ClusterPage], count: int, *, shown: bool
-) -> Search:
+def section_search(index: str, expanded: ExpandedQuery, keys: Sequence[str], count: int) -> Search:
     """The search for the best sections of pages.
 
     Args:
         index: The index.
         expanded: The query.
-        pages: The pages.
+        keys: The pages.
         count: Number of sections of each page.
-        shown: Whether to fetch the shown parts, too, which saves another request.
     """
-    keys = [page.key for page in pages]
     body: dict[str, Any] = {
         "query": section_query(expanded, keys) if keys else {"match_none": {}},
         "size": max(SECTIONS_SEEN, 8 * count * len(keys)),
         "sort": [{"_score": "desc"}, {"ordinal": "asc"}],
         "track_scores": True,
         "track_total_hits": False,
-        "_source": ["shown"] if shown else False,
+        "_source": False,
         "docvalue_fields": ["page", "ordinal"],
     }
-    if count == 1:
-        body |= {"size": len(keys), "collapse": {"field": "page"}}
-        body["docvalue_fields"] = ["ordinal"]
     return Search(index, body)
 
 
-def found_sections(answer: Answer, count: int) -> FoundSections:
-    """The `count` best sections of each page."""
+def name_searches(index: str, expanded: ExpandedQuery, keys: Sequence[str]) -> list[Search]:
+    """The searches for the coverage of the query by the names of pages, and by names and headings of their sections."""
+    fields = {"track_total_hits": False, "_source": False, "docvalue_fields": ["page", "ordinal"]}
+    return [
+        Search(index, {"query": names_query(expanded, keys, of_sections=of_sections), "size": size, **fields})
+        for of_sections, size in ((False, len(keys)), (True, SECTIONS_SEEN))
+    ]
+
+
+def found_coverage(names: Answer, headings: Answer) -> dict[str, Coverage]:
+    """The coverage of pages, from the answers to `name_searches`."""
+    titles = {str(hit["fields"]["page"][0]): float(hit["_score"]) for hit in names["hits"]["hits"]}
+    sections: dict[str, dict[int, float]] = {}
+    for hit in headings["hits"]["hits"]:
+        of_page = sections.setdefault(str(hit["fields"]["page"][0]), {})
+        of_page[int(hit["fields"]["ordinal"][0])] = float(hit["_score"])
+    return {key: (titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
+
+
+def found_sections(answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:
+    """Ordinals and scores of the best sections, by page; at least `count` of each page if so many match."""
     best: dict[str, list[tuple[int, float]]] = {}
-    texts: dict[tuple[str, int], str] = {}
     for hit in answer["hits"]["hits"]:
-        key, ordinal = str(hit["fields"]["page"][0]), int(hit["fields"]["ordinal"][0])
-        sections = best.setdefault(key, [])
-        if len(sections) < count:
-            sections.append((ordinal, float(hit["_score"])))
-            if "_source" in hit:
-                texts[key, ordinal] = hit["_source"]["shown"]
-    return FoundSections(best, texts)
+        sections = best.setdefault(str(hit["fields"]["page"][0]), [])
+        if len(sections) < max(count, SECTIONS_EACH):
+            sections.append((int(hit["fields"]["ordinal"][0]), float(hit["_score"])))
+    return best

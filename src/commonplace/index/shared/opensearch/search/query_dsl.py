@@ -67,6 +67,16 @@ def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
     return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(parts)]}}
 
 
+def names_query(expanded: ExpandedQuery, keys: Sequence[str], *, of_sections: bool) -> Query:
+    """The query for pages, or sections of pages, whose names contain a word of the query; its score is the coverage."""
+    field = f"{SECTION_PREFIX if of_sections else ''}{ft.NAMES}"
+    covered = [
+        {"constant_score": {"filter": {"terms": {field: list(map(token, term.forms))}}, "boost": term.share}}
+        for term in expanded.names
+    ]
+    return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(covered)]}}
+
+
 def chosen_query(keys: Sequence[str], queries: Sequence[Query]) -> Query:
     """The query for those of these pages that match the queries."""
     chosen: Query = {"terms": {"page": list(keys)}} if keys else {"match_none": {}}

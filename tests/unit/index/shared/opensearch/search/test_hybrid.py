@@ -37,8 +37,9 @@ def test_similarity_moves_a_page_up_and_adds_others() -> None:
     nearest = NearPages({"c": near("c", 0.9), "b": near("b", 0.8)}, Background(), 1.0)
     assert nearest.beyond(words) == ["c"]
     fused = fuse_pages(SearchQuery(text="some words"), words, [found("c", 0.0)], nearest, {"b": near("b", 0.8)})
-    assert [page.key for page in fused.pages] == ["b", "c", "a"]
-    assert [page.score for page in fused.pages] == pytest.approx([2.4, 1.8, 1.0])
+    # "a" has no vector, and gets the excess of a page with its score, as "b" has one.
+    assert [page.key for page in fused.pages] == ["a", "b", "c"]
+    assert [page.score for page in fused.pages] == pytest.approx([3.0, 2.4, 1.8])
     assert fused.added == 1
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from commonplace.index.shared.opensearch.documents import stored_record
 from commonplace.index.shared.opensearch.layout import MAX_WINDOW
-from commonplace.index.shared.opensearch.search.pages import found_pages, found_sections, page_search
+from commonplace.index.shared.opensearch.search.pages import found_coverage, found_pages, found_sections, page_search
 from opensearch_cluster.engines import page
 
 
@@ -29,8 +29,14 @@ def test_a_page_of_results_ends_at_the_window() -> None:
     assert page_search("i", {}, [], MAX_WINDOW - 3, 10).body["size"] == 3
 
 
-def test_the_best_sections_of_each_page_are_kept_with_what_is_shown() -> None:
-    hits = [section("a", 2, 3.0, "two"), section("b", 0, 2.0), section("a", 1, 1.0), section("a", 0, 0.5)]
-    found = found_sections({"hits": {"hits": hits}}, 2)
-    assert found.best == {"a": [(2, 3.0), (1, 1.0)], "b": [(0, 2.0)]}
-    assert found.texts == {("a", 2): "two"}
+def test_the_best_sections_of_each_page_are_in_their_order() -> None:
+    hits = [section("a", 2, 3.0), section("b", 0, 2.0), section("a", 1, 1.0)]
+    assert found_sections({"hits": {"hits": hits}}, 2) == {"a": [(2, 3.0), (1, 1.0)], "b": [(0, 2.0)]}
+
+
+def test_the_coverage_of_a_page_is_that_of_its_names_and_of_its_sections() -> None:
+    names = [{"_score": 0.5, "fields": {"page": ["a"]}}]
+    covered = found_coverage(
+        {"hits": {"hits": names}}, {"hits": {"hits": [section("a", 2, 0.9), section("b", 0, 0.4)]}}
+    )
+    assert covered == {"a": (0.5, {2: 0.9}), "b": (0.0, {0: 0.4})}
