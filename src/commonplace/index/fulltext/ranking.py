@@ -114,7 +114,7 @@ class Ranker:
         self._best_score = 0.0
         """The best score by words, of which bonuses are a share; 0 until documents are ranked by score."""
         self._covered: dict[int, Coverage] = {}
-        """How far the names of documents cover the query, as far as it was computed."""
+        """Coverage of the query by document, if it was computed."""
 
     def page(self, query: SearchQuery, scope: SearchScope) -> RankedPage:
         """The page of documents by the query's sort, offset and limit."""
@@ -349,7 +349,7 @@ def by_names(scores: Mapping[Key, float], covered: Mapping[Key, Coverage]) -> li
 
     Args:
         scores: Scores by words.
-        covered: Coverage of the query, as far as it is known.
+        covered: Coverage of the query, if it is known.
     """
     best = max(scores.values(), default=0.0)
 

@@ -110,7 +110,7 @@ class NameTerm:
     forms: tuple[str, ...]
     """The word and its other forms, or the gram. One of them covers the term."""
     share: float
-    """Its share of the query by occurrences and rarity, 0 to 1. The shares of all terms add up to 1."""
+    """Share of the query by occurrences and rarity, 0 to 1. The shares of all terms add up to 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class BaseSearch:
         self._analyze = analyze
         self._meaning = meaning
         self._covered: dict[str, Coverage] = {}
-        """How far the names of pages cover the query, as far as it was computed."""
+        """Coverage of the query by page, if it was computed."""
         self._best_score = 0.0
         """The best score by words, of which bonuses are a share; 0 until pages are ranked by score."""
         self._texts: dict[tuple[str, int], str] = {}
