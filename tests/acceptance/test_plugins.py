@@ -200,9 +200,15 @@ def _create_gauges(writer: Agent) -> None:
     made = writer.call("kb_create", **gauge, title="North gauge", body="place: north quay", metadata={"range": 3.5})
     assert made["file_path"] == "gauges/north-gauge.md"
     # On a busy machine the checks after a write may come too late for its answer, which then says so.
-    assert all("not checked in time" in one for one in made.get("warnings", ()))
+    assert all("not checked in time" in one.get("message", "") for one in made.get("warnings", ()))
     odd = writer.call("kb_create", **gauge, title="South gauge", body="place: south quay", metadata={"range": 40})
-    assert odd["warnings"][0] == "range: expected at most 17.0 m, got 40"
+    assert odd["warnings"][0] == {
+        "field": "range",
+        "rule": "plausible_range",
+        "expected": "at most 17.0 m",
+        "got": "40",
+        "severity": "warning",
+    }
     refused = writer.refusal("kb_create", **gauge, title="Lost gauge", body="somewhere")
     assert refused["error_code"] == "VALIDATION_FAILED"
     assert "needs a line" in refused["error"]

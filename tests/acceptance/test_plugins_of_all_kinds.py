@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, agent
+from plugin_findings import plugin_findings
 from shell import COMMAND, Shell
 from site_packages import add_plugin
 from support import ROOT, eventually
@@ -46,11 +47,6 @@ def base_in(folder: Path) -> Path:
     (base / "a.md").write_text("# Alpha\n\nThe first letter. [[b]]\n")
     (base / "b.md").write_text("# Beta\n\nThe second.\n")
     return base
-
-
-def plugin_findings(base: Path, environment: dict[str, str]) -> list[tuple[str, str]]:
-    found = Shell(base, {**environment, "COMMONPLACE_PORT": "0"})("doctor", "--json").json["findings"]
-    return [(one["subject"], one["message"]) for one in found if one["check"] == "plugin"]
 
 
 def assert_core_answers(client: Agent) -> None:
@@ -183,7 +179,9 @@ def test_their_tools_validators_hooks_and_commands_work(reference: tuple[Agent, 
     client, base, environment = reference
     given = {"kb_name": "base", "body": "Words."}
     slip = client.call("kb_create", **given, entry_type="slip", title="Slip one", metadata={"maturity": "old"})
-    assert slip["warnings"] == ["maturity: expected ['seed', 'sapling', 'evergreen'], got old"]
+    assert [(one["field"], one["rule"], one["got"], one["severity"]) for one in slip["warnings"]] == [
+        ("maturity", "enum", "old", "warning")
+    ]
     assert client.call("slip_inbox") == {"count": 1, "inbox": ["slip-one"]}
     assert client.call("slip_graph", entry_id="a") == {"center": "Alpha", "outlinks": ["b"], "backlinks": []}
     errand = {"entry_type": "errand", "title": "Errand", "metadata": {"assignee": "me"}}

@@ -45,7 +45,7 @@ HOOKS = (
   at most 100 milliseconds.
 - `get_kb_presets()` returns `{name: kb.yaml as an object}`; `kb_manage` with `set_schema` starts from one that its
   schema names as `{"preset": name}`.
-- `get_orient_supplement(kb_name)` returns an object that `kb_orient` includes.
+- `get_orient_supplement(kb_name, kb_type)` returns an object that `kb_orient` includes.
 - `get_cli_commands()` returns `{name: function}` or a list of such pairs, each a subcommand of `commonplace`. The
   function's parameters are its arguments and options, and its result is the exit code. A `typer.Typer` in place of a
   function is a subcommand with its own commands. The product's own commands cannot be replaced.

@@ -34,7 +34,7 @@ from commonplace.plugins.calls import (
 )
 from commonplace.plugins.faults import Faults
 from commonplace.plugins.hooks import GROUPS, HOOKS
-from commonplace.plugins.values import FaultSink, WrongValueError, is_name, items, kind_of, named, shown
+from commonplace.plugins.values import FaultSink, WrongValueError, fitting, is_name, items, kind_of, named, shown
 
 if TYPE_CHECKING:  # most starts find no plugins
     from commonplace.faces.mcp.toolset import Call
@@ -86,7 +86,7 @@ class Plugin:
                 return nothing
             if not callable(method):
                 raise WrongValueError(f"it is {kind_of(method)}; expected a method")
-            result = method(*arguments)
+            result = method(*fitting(method, arguments))
             return nothing if result is None else check(result, partial(self.fault, hook))
 
         seconds = self._patience.of(START_SECONDS)

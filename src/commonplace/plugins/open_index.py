@@ -1,118 +1,373 @@
-"""The read-only index that plugins use."""
+"""The database that plugins see: the open index with the methods of the older server, and writes through our own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, cast
 
-from commonplace.domain.addresses import Address
-from commonplace.domain.errors import NotFoundError
-from commonplace.domain.json import JsonObject
-from commonplace.domain.query import Filter, ListQuery, SearchQuery
+from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, ReadOnlyError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.domain.similarity import SearchMode
+from commonplace.plugins.sql_view import SqlView, as_entry
+from commonplace.plugins.values import plain_object
+from commonplace.services import typed_entries
 from commonplace.services.collections import Collection, Collections, FoundDocument
-from commonplace.services.links import LinkedDocument, distinct, incoming, outgoing
+from commonplace.services.extensions import DEFAULT_TYPE
+from commonplace.services.links import LinkedDocument, distinct, incoming, outgoing, shown_relation
 from commonplace.services.listing import list_documents
 from commonplace.services.searches import search
+from commonplace.services.typed_entries import NewEntry
 
-_SEEN: ContextVar[Collections | None] = ContextVar("_SEEN", default=None)
-"""The collections that the caller may read, during a plugin's call."""
+DEFAULT_IMPORTANCE = 5
+"""Importance of an entry that states none, 1 to 10."""
+CORE_KEYS = frozenset(
+    {"id", "title", "type", "tags", "links", "summary", "sources", "metadata", "kb_name", "entry_type"}
+)
+"""Keys of an entry that are no field of `metadata`."""
+ALL_ROWS = 1_000_000
+"""Limit of a list that is to hold every entry."""
+_SORTS: dict[str, SortKey] = {"title": "title", "created_at": "created", "entry_type": "type", "updated_at": "updated"}
 
 
-_Neighbours = Callable[[Collections, Collection, Address], list[LinkedDocument]]
+class Caller(NamedTuple):
+    """Who called a plugin."""
+
+    collections: Collections
+    """The collections that the caller may read."""
+    may_write: bool
+
+
+_CALLER: ContextVar[Caller | None] = ContextVar("_CALLER", default=None)
+"""The caller, during a plugin's call."""
+
+
+@dataclass(slots=True)
+class _Views:
+    """The last SQL view, which is valid while the indexes stay the same."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    key: object = None
+    view: SqlView | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """The open index, read-only, so that plugins need not open anything.
+    """The open index, so that plugins need not open anything.
 
-    During a plugin's call, it is restricted to the collections that the caller may read.
+    During a plugin's call, it is restricted to the collections that the caller may read, and to reading unless the
+    caller may write.
     """
 
     collections: Callable[[], Collections]
+    views: _Views = field(default_factory=_Views)
 
-    def search(
-        self, text: str, kb_name: str | None = None, limit: int = 20, *, mode: SearchMode = "keyword"
-    ) -> list[JsonObject]:
+    def search(  # noqa: PLR0913, PLR0917 - the signature of the older server
+        self,
+        query: str,
+        kb_name: str | None = None,
+        entry_type: str | None = None,
+        tags: Sequence[str] | None = None,
+        date_from: str | None = None,
+        date_to: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        *,
+        mode: SearchMode = "keyword",
+    ) -> list[dict[str, Any]]:
         """Rows of the entries that match, best first; `*` matches every entry."""
-        if text.strip() == "*":
-            return self.list(kb_name, limit)
-        chosen = self._seen().select(kb_name)
-        hits = search(chosen, SearchQuery(text=text, limit=limit), mode).hits
-        return [_row(FoundDocument(hit.collection, hit.hit.record)) for hit in hits]
+        filter_ = Filter(
+            types=_types(entry_type), tags=tuple(tags or ()), date_from=date_from or "", date_to=date_to or ""
+        )
+        chosen = self.visible().select(kb_name)
+        if query.strip() == "*":
+            page = list_documents(chosen, ListQuery(filter=filter_, limit=limit, offset=offset))
+            return [_row(found) for found in page.found]
+        hits = search(chosen, SearchQuery(text=query, filter=filter_, limit=limit, offset=offset), mode).hits
+        return [
+            {
+                **_row(FoundDocument(hit.collection, hit.hit.record)),
+                "snippet": hit.hit.sections[0].snippet if hit.hit.sections else "",
+                "rank": -hit.hit.score,
+            }
+            for hit in hits
+        ]
 
-    def get(self, entry_id: str, kb_name: str | None = None) -> JsonObject:
-        """The row and text of an entry.
+    def get(self, entry_id: str, kb_name: str | None = None) -> dict[str, Any]:
+        """The row, text and links of an entry.
 
         Raises:
             NotFoundError: there is no such entry.
         """
-        found = self._seen().locate(entry_id, kb_name)
+        found = self.visible().locate(entry_id, kb_name or None)
         document = found.collection.index.document(found.record.address)
-        return {**_row(found), "body": document.body}
+        sources = document.frontmatter.values.get("sources")
+        links = [_link(found, one) for one in outgoing(self.visible(), found.collection, found.record.address)]
+        listed = sources if isinstance(sources, list) else [] if sources is None else [sources]
+        return {**_row(found), "body": document.body, "sources": listed, "links": links}
 
-    def get_entry(self, entry_id: str, kb_name: str | None = None) -> JsonObject | None:
-        """The row and text of an entry; None if there is none."""
-        try:
+    def get_entry(self, entry_id: str, kb_name: str | None = None) -> dict[str, Any] | None:
+        """The row, text and links of an entry; None if there is none."""
+        with suppress(NotFoundError):
             return self.get(entry_id, kb_name)
-        except NotFoundError:
-            return None
+        return None
 
     def list(
         self, kb_name: str | None = None, limit: int = 100, offset: int = 0, entry_type: str | None = None
-    ) -> list[JsonObject]:
+    ) -> list[dict[str, Any]]:
         """Rows of entries by path, of one type or of all."""
-        filter_ = Filter(types=(entry_type,) if entry_type else ())
-        page = list_documents(self._seen().select(kb_name), ListQuery(filter=filter_, limit=limit, offset=offset))
-        return [_row(found) for found in page.found]
+        return self._rows(kb_name, ListQuery(filter=Filter(types=_types(entry_type)), limit=limit, offset=offset))
 
-    def get_outlinks(self, entry_id: str, kb_name: str | None = None) -> list[JsonObject]:
-        """Rows of the entries that an entry links to, each with its `relation`.
+    def list_entries(  # noqa: PLR0913, PLR0917 - the signature of the older server
+        self,
+        kb_name: str | None = None,
+        entry_type: str | None = None,
+        tag: str | None = None,
+        sort_by: str = "updated_at",
+        sort_order: str = "desc",
+        limit: int = 50,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Rows of entries, sorted; newest first unless something else is asked for."""
+        filter_ = Filter(types=_types(entry_type), tags=(tag,) if tag else ())
+        sort, descending = _SORTS.get(sort_by, "updated"), sort_order.lower() != "asc"
+        query = ListQuery(filter=filter_, sort=sort, descending=descending, limit=limit, offset=offset)
+        return self._rows(kb_name, query)
+
+    def get_outlinks(self, entry_id: str, kb_name: str | None = None) -> list[dict[str, Any]]:
+        """Rows of the entries that an entry links to, each with its `relation`; none for an unknown entry."""
+        return self._neighbours(entry_id, kb_name, is_incoming=False)
+
+    def get_backlinks(
+        self, entry_id: str, kb_name: str | None = None, limit: int = 0, offset: int = 0
+    ) -> list[dict[str, Any]]:
+        """Rows of the entries that link to an entry, each with its `relation`; `limit` 0 for all."""
+        rows = self._neighbours(entry_id, kb_name, is_incoming=True)[offset:]
+        return rows[:limit] if limit else rows
+
+    def get_orphans(self, kb_name: str | None = None) -> list[dict[str, Any]]:
+        """Rows of the entries that no other entry links to."""
+        chosen = self.visible().select(kb_name or None)
+        return [_row(FoundDocument(one, record)) for one in chosen for record in one.index.orphans()]
+
+    def get_reviews(self, entry_id: str, kb_name: str, limit: int = 50) -> list[dict[str, Any]]:
+        """No reviews: bases keep none beside their entries."""
+        del self, entry_id, kb_name, limit
+        return []
+
+    def upsert_entry(self, entry_data: JsonObject) -> None:
+        """Create an entry, or change the given fields of the one with this id. Hooks and the schema apply.
 
         Raises:
-            NotFoundError: there is no such entry.
+            KnowledgeError: the caller may not write, or the write is refused.
         """
-        return self._neighbours(outgoing, entry_id, kb_name)
+        values = plain_object(entry_data, "an entry as a dict with id, kb_name, title and entry_type")
+        collection = self._writable(str(values.get("kb_name") or ""))
+        identifier = str(values.get("id") or "")
+        metadata, body = values.get("metadata"), values.get("body")
+        fields = {
+            key: value
+            for key, value in values.items()
+            if key not in CORE_KEYS | {"body", "file_path", "created_at", "updated_at"} and value is not None
+        }
+        fields |= {key: values[key] for key in ("tags", "summary", "links", "sources") if values.get(key)}
+        further = {**(metadata if isinstance(metadata, dict) else {}), **fields}
+        found = self._entry(identifier, collection)
+        if found is None:
+            title, kind = str(values.get("title") or identifier), str(values.get("entry_type") or DEFAULT_TYPE)
+            top = {
+                key: further.pop(key) for key in ("tags", "summary", "importance", "date", "status") if key in further
+            }
+            entry = NewEntry(
+                entry_type=kind, title=title, body=str(body or ""), fields=top, metadata=further, id=identifier,
+                allow_undeclared=True, at_top=("links", "sources"),
+            )  # fmt: skip
+            typed_entries.create_entry(collection, entry)
+            return
+        named = {"title": values["title"]} if values.get("title") else {}
+        text = body if isinstance(body, str) else None
+        typed_entries.update_entry(collection, found.record.address, {**named, "metadata": further}, text)
 
-    def get_backlinks(self, entry_id: str, kb_name: str | None = None) -> list[JsonObject]:
-        """Rows of the entries that link to an entry, each with its `relation`.
+    def create_entry(
+        self, kb_name: str, entry_id: str, title: str, entry_type: str, body: str = "", **fields: object
+    ) -> None:
+        """Create an entry.
 
         Raises:
-            NotFoundError: there is no such entry.
+            KnowledgeError: the id is taken, the caller may not write, or the write is refused.
         """
-        return self._neighbours(incoming, entry_id, kb_name)
+        if self._entry(entry_id, self._writable(kb_name)) is not None:
+            raise InvalidInputError(f"There already is an entry {entry_id!r}.", kind="argument")
+        values = {"kb_name": kb_name, "id": entry_id, "title": title, "entry_type": entry_type, "body": body}
+        self.upsert_entry(cast("JsonObject", {**fields, **values}))
 
-    def _neighbours(self, which: _Neighbours, entry_id: str, kb_name: str | None) -> list[JsonObject]:
-        collections = self._seen()
-        found = collections.locate(entry_id, kb_name)
-        neighbours = distinct(which(collections, found.collection, found.record.address))
-        return [{**_row(one.found), "relation": one.relation} for one in neighbours if one.found]
+    def delete_entry(self, entry_id: str, kb_name: str) -> bool:
+        """Delete an entry; whether there was one.
 
-    def _seen(self) -> Collections:
-        return _SEEN.get() or self.collections()
+        Raises:
+            KnowledgeError: the caller may not write, or the deletion is refused.
+        """
+        collection = self._writable(kb_name)
+        found = self._entry(entry_id, collection)
+        if found is not None:
+            typed_entries.delete_entry(collection, found.record.address)
+        return found is not None
+
+    @property
+    def _raw_conn(self) -> SqlView:
+        """The entries and links for SQL that reads, as plugins of the older server have it."""
+        seen = self.visible()
+        key = tuple((one.name, one.index.generation) for one in seen)
+        with self.views.lock:
+            if self.views.view is None or self.views.key != key:
+                rows = [as_entry(_row(found)) for found in _all(seen)]
+                self.views.view, self.views.key = SqlView(rows, partial(_links, seen), partial(_body, seen)), key
+            return self.views.view
+
+    def _rows(self, kb_name: str | None, query: ListQuery) -> list[dict[str, Any]]:
+        return [_row(found) for found in list_documents(self.visible().select(kb_name or None), query).found]
+
+    def _neighbours(self, entry_id: str, kb_name: str | None, *, is_incoming: bool) -> list[dict[str, Any]]:
+        seen = self.visible()
+        try:
+            found = seen.locate(entry_id, kb_name or None)
+        except NotFoundError:
+            return []
+        near = (incoming if is_incoming else outgoing)(seen, found.collection, found.record.address)
+        return [
+            {
+                **{key: _row(one.found).get(key) for key in ("id", "kb_name", "title", "entry_type", "status")},
+                "relation": shown_relation(one, is_incoming=is_incoming),
+                "note": one.resolved.link.note or None,
+            }
+            for one in distinct(near)
+            if one.found
+        ]
+
+    def _entry(self, entry_id: str, collection: Collection) -> FoundDocument | None:
+        with suppress(NotFoundError):
+            return self.visible().locate(entry_id, collection.name)
+        return None
+
+    def _writable(self, kb_name: str) -> Collection:
+        caller = _CALLER.get()
+        if caller is None or not caller.may_write:
+            raise ReadOnlyError(
+                "A plugin may write only in a tool of the tier write or admin.",
+                kind="collection",
+                hint="Use --tier write.",
+            )
+        return caller.collections.get(kb_name)
+
+    def visible(self) -> Collections:
+        """The collections that the caller of the current call may read."""
+        caller = _CALLER.get()
+        return caller.collections if caller else self.collections()
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeBase:
+    """A base as plugins see it."""
+
+    name: str
+    kb_type: str
+    description: str
+    read_only: bool
+
+
+class Config(dict[str, Json]):
+    """The settings relevant to a plugin, without secrets and absolute paths, and the open bases."""
+
+    def __init__(self, values: JsonObject, database: OpenIndex) -> None:
+        super().__init__(values)
+        self._database = database
+
+    @property
+    def knowledge_bases(self) -> list[KnowledgeBase]:
+        """The bases that the caller may read."""
+        return [_base(one) for one in self._database.visible()]
+
+    def get_kb(self, name: str) -> KnowledgeBase | None:
+        """The base with this name; None if there is none."""
+        named = self._database.visible().named(name)
+        return _base(named) if named else None
 
 
 @contextmanager
-def seeing(collections: Collections) -> Generator[None]:
-    """Restrict the open index to these collections for the block's plugin call."""
-    token = _SEEN.set(collections)
+def seeing(collections: Collections, *, may_write: bool = False) -> Generator[None]:
+    """Restrict the open index to these collections, and to reading, for the block's plugin call."""
+    token = _CALLER.set(Caller(collections, may_write))
     try:
         yield
     finally:
-        _SEEN.reset(token)
+        _CALLER.reset(token)
 
 
-def _row(found: FoundDocument) -> JsonObject:
-    record = found.record
+def _base(collection: Collection) -> KnowledgeBase:
+    schema = typed_entries.current_schema(collection)
+    read_only = bool(collection.store.read_only_reason)
+    return KnowledgeBase(collection.name, schema.kb_type or "generic", schema.description, read_only)
+
+
+def _types(name: str | None) -> tuple[str, ...]:
+    return () if not name else (name, "") if name == DEFAULT_TYPE else (name,)
+
+
+def _all(collections: Collections) -> list[FoundDocument]:
+    return list(list_documents(collections.members, ListQuery(limit=ALL_ROWS)).found)
+
+
+def _links(collections: Collections) -> list[dict[str, Json]]:
+    rows: list[dict[str, Json]] = []
+    for found in _all(collections):
+        for one in outgoing(collections, found.collection, found.record.address):
+            link = _link(found, one)
+            rows.append({**link, "source_id": found.record.reference, "source_kb": found.collection.name})
+    return rows
+
+
+def _link(source: FoundDocument, one: LinkedDocument) -> dict[str, Json]:
+    found, link = one.found, one.resolved.link
     return {
-        **record.frontmatter,
-        "id": record.id,
+        "target_id": found.record.reference if found else link.target,
+        "target_kb": found.collection.name if found else link.collection or source.collection.name,
+        "relation": shown_relation(one, is_incoming=False),
+        "note": link.note or None,
+    }
+
+
+def _body(collections: Collections, kb_name: str, path: str) -> str:
+    with suppress(KnowledgeError):
+        return collections.get(kb_name).index.document(parse_document_address(path)).body
+    return ""
+
+
+def _row(found: FoundDocument) -> dict[str, Any]:
+    record = found.record
+    values = record.frontmatter
+    nested = values.get("metadata")
+    importance = values.get("importance")
+    return {
+        **values,
+        "id": record.reference,
         "kb_name": found.collection.name,
-        "entry_type": record.type or "note",
+        "entry_type": record.type or DEFAULT_TYPE,
         "title": record.title,
+        "summary": record.description or None,
+        "date": record.date or None,
+        "importance": importance if isinstance(importance, int) else DEFAULT_IMPORTANCE,
         "tags": list(record.tags),
         "file_path": record.address.path,
-        "metadata": dict(record.frontmatter),
+        "created_at": record.created or None,
+        "updated_at": record.updated or None,
+        "metadata": {
+            **{key: value for key, value in values.items() if key not in CORE_KEYS},
+            **(nested if isinstance(nested, dict) else {}),
+        },
     }

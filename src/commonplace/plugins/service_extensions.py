@@ -16,11 +16,12 @@ from commonplace.plugins.context import Entry, PluginContext
 from commonplace.plugins.entry_types import entry_types
 from commonplace.plugins.faults import Fault
 from commonplace.plugins.loader import Plugin, Plugins
-from commonplace.plugins.open_index import OpenIndex
+from commonplace.plugins.open_index import Config, OpenIndex
 from commonplace.plugins.values import (
     FaultSink,
     WrongValueError,
     built,
+    fitting,
     function,
     items,
     kind_of,
@@ -46,7 +47,8 @@ def extensions_of(plugins: Plugins, config: JsonObject, collections: Callable[[]
         config: The settings relevant to a plugin.
         collections: Returns the open collections.
     """
-    context = PluginContext(config, OpenIndex(collections), plugins.changes.notify)
+    database = OpenIndex(collections)
+    context = PluginContext(Config(config, database), database, plugins.changes.notify)
     for plugin in plugins.loaded:
         plugin.hook_result("set_context", _anything, None, context)
     types: dict[str, EntryType] = {}
@@ -74,7 +76,7 @@ def faults_of(plugins: Plugins, state_dir: Path) -> list[Fault]:
         state_dir: Folder with the servers' records.
     """
     config: JsonObject = {"tier": "read", "commit": "manual"}
-    extensions_of(plugins, config, lambda: Collections(tuple)).supplement("base")
+    extensions_of(plugins, config, lambda: Collections(tuple)).supplement("base", "generic")
     return list(dict.fromkeys((*plugins.faults.all, *plugins.faults.stored_in(state_dir))))
 
 
@@ -109,7 +111,7 @@ def _validators(plugin: Plugin, context: PluginContext) -> list[Validator]:
     takes = "a function validator(entry_type, data, context)"
 
     def check(value: object, tell: FaultSink) -> list[Function]:
-        return _functions(items(value, f"a list of {takes[2:]}"), 3, takes, tell)
+        return _functions(items(value, f"a list of {takes[2:]}"), 3, takes, tell, least=2)
 
     return [partial(_violations, plugin, one, context) for one in plugin.hook_result("get_validators", check, [])]
 
@@ -120,7 +122,7 @@ def _violations(
     hook = "get_validators"
 
     def judge() -> list[Violation]:
-        found = validator(entry_type, dict(values), context.of(kb_name))
+        found = validator(*fitting(validator, (entry_type, dict(values), context.of(kb_name))))
         rows = [] if found is None else items(found, "a list of dicts with field, rule, expected and got")
         return [violation for row in rows if (violation := _violation(plugin, row))]
 
@@ -174,10 +176,12 @@ def _rows(given: object, expected: str) -> list[object]:
     return [given] if callable(given) else items(given, expected)
 
 
-def _functions(rows: Sequence[object], arguments: int, expected: str, tell: FaultSink) -> list[Function]:
+def _functions(
+    rows: Sequence[object], arguments: int, expected: str, tell: FaultSink, *, least: int | None = None
+) -> list[Function]:
     found: list[Function] = []
     for row in rows:
-        found += built(partial(function, row, arguments, expected), "one item", tell)
+        found += built(partial(function, row, arguments, expected, least=least), "one item", tell)
     return found
 
 
@@ -186,7 +190,7 @@ def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginCont
 
     def before(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
         del answer_by
-        outcome = plugin.called(moment, partial(hook, Entry(entry), context.of(_base(entry), operation)))
+        outcome = plugin.called(moment, partial(hook, Entry.of(entry), context.of(_base(entry), operation)))
         error = outcome.exception() if outcome else None
         if error:
             if is_failure(error):
@@ -195,7 +199,7 @@ def _hook(plugin: Plugin, moment: HookPoint, hook: Function, context: PluginCont
             raise InvalidInputError(f"The plugin {plugin.name} refused this: {reason}.", kind="hook") from error
 
     def after(entry: JsonObject, answer_by: Deadline | None, operation: str) -> None:
-        call = partial(hook, Entry(entry), context.of(_base(entry), operation))
+        call = partial(hook, Entry.of(entry), context.of(_base(entry), operation))
         plugin.deliver(moment, call, answer_by.left if answer_by else HOOK_SECONDS)
 
     return before if moment in BEFORE_HOOKS else after
@@ -211,8 +215,8 @@ def _supplement(plugin: Plugin) -> Supplement:
         del tell
         return plain_object(value, "a dict")
 
-    def supplement(name: str) -> JsonObject:
+    def supplement(name: str, kb_type: str) -> JsonObject:
         nothing: JsonObject = {}
-        return plugin.hook_result("get_orient_supplement", check, nothing, name)
+        return plugin.hook_result("get_orient_supplement", check, nothing, name, kb_type)
 
     return supplement

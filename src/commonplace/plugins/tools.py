@@ -17,6 +17,7 @@ from commonplace.faces.mcp.peers import Peer
 from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tool, ToolResult
 from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
+from commonplace.plugins.porting import missing_for
 from commonplace.plugins.values import FaultSink, WrongValueError, built, function, items, named, plain_object, text
 from commonplace.settings import Tier
 
@@ -45,7 +46,10 @@ def added_tools(own: Sequence[Tool], plugins: Plugins) -> list[Tool]:
     added: list[Tool] = []
     for plugin in plugins.loaded:
         for declared, tier in _tools_of(plugin):
-            if declared.name in taken:
+            missing = missing_for(declared.answer)
+            if missing:
+                plugin.fault(HOOK, f"the tool {declared.name} needs porting and is not listed: {missing}")
+            elif declared.name in taken:
                 plugin.fault(HOOK, f"the tool {declared.name} is skipped: there already is one")
             else:
                 taken.add(declared.name)
@@ -93,7 +97,7 @@ def _declared(name: str, body: object) -> _Declared:
 
 def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
     run: Run = partial(_converse if declared.converses else _handle, plugin, declared)
-    checked = partial(_checked, Draft202012Validator(declared.schema), run)
+    checked = partial(_checked, Draft202012Validator(declared.schema), run, tier != "read")
     return Tool(
         name=declared.name,
         title=declared.name.replace("_", " ").capitalize(),
@@ -105,12 +109,14 @@ def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
     )
 
 
-def _checked(validator: Draft202012Validator, run: Run, call: Call, arguments: JsonObject) -> ToolResult:
+def _checked(
+    validator: Draft202012Validator, run: Run, may_write: bool, call: Call, arguments: JsonObject
+) -> ToolResult:
     found = cast("Iterator[ValidationError]", validator.iter_errors(dict(arguments)))  # pyright: ignore[reportUnknownMemberType]
     problems = [f"{'.'.join(map(str, error.path)) or '(arguments)'}: {error.message}" for error in found]
     if problems:
         raise InvalidInputError(f"Invalid arguments: {'; '.join(problems[:5])}.", kind="argument")
-    with seeing(call.services.collections):
+    with seeing(call.services.collections, may_write=may_write):
         return run(call, dict(arguments))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from enum import Enum
 from itertools import islice
@@ -163,8 +163,8 @@ def plain_object(value: object, expected: str) -> dict[str, Json]:
     return cast("dict[str, Json]", plain(cast("object", value)))
 
 
-def function(value: object, arguments: int, expected: str) -> Callable[..., object]:
-    """A callable that accepts this number of arguments.
+def function(value: object, arguments: int, expected: str, *, least: int | None = None) -> Callable[..., object]:
+    """A callable that accepts this number of arguments, or at least `least`.
 
     Raises:
         WrongValueError: the value is not such a callable.
@@ -175,11 +175,23 @@ def function(value: object, arguments: int, expected: str) -> Callable[..., obje
         signature = inspect.signature(value)
     except (TypeError, ValueError):  # some functions not written in Python have no signature
         return value
+    taken = len(fitting(value, [None] * arguments)) if least is not None else arguments
     try:
-        signature.bind(*[None] * arguments)
+        signature.bind(*[None] * max(taken, least or 0))
     except TypeError as error:
         raise WrongValueError(f"a function that takes other arguments ({error}); expected {expected}") from error
     return value
+
+
+def fitting(method: Callable[..., object], arguments: Sequence[object]) -> Sequence[object]:
+    """The arguments that a plugin's method takes: all, or without the last ones that it does not know."""
+    for count in range(len(arguments), -1, -1):
+        try:
+            inspect.signature(method).bind(*arguments[:count])
+        except (TypeError, ValueError):
+            continue
+        return arguments[:count]
+    return arguments
 
 
 def _scalar(value: object) -> Json:

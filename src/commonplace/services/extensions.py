@@ -26,8 +26,8 @@ The deadline limits how long the answer to a write waits for the hook. An except
 """
 Validator: TypeAlias = "Callable[[str, JsonObject, str], Sequence[Violation]]"
 """Called with an entry's type, its fields, and the name of its base."""
-Supplement: TypeAlias = Callable[[str], JsonObject]
-"""Called with the name of a base; returns additions to its orientation."""
+Supplement: TypeAlias = Callable[[str, str], JsonObject]
+"""Called with the name and type of a base; returns additions to its orientation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +64,9 @@ class Extensions:
         """Violations that the plugins' validators find in an entry of a collection."""
         return [found for validator in self.validators for found in validator(entry_type, values, collection)]
 
-    def supplement(self, name: str) -> dict[str, Json]:
-        """The plugins' additions to the orientation in a base."""
-        return {key: value for supplement in self.supplements for key, value in supplement(name).items()}
+    def supplement(self, name: str, kb_type: str) -> dict[str, Json]:
+        """The plugins' additions to the orientation in a base of a type."""
+        return {key: value for supplement in self.supplements for key, value in supplement(name, kb_type).items()}
 
 
 NO_EXTENSIONS = Extensions()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Document
+from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.links import inverse
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.schema import declared_schema
@@ -14,6 +14,10 @@ from commonplace.services.collections import Collection, Collections, FoundDocum
 
 DEFAULT_RELATION = "related_to"
 """Relation of a link that has no relation."""
+
+
+WIKILINK, WIKILINKED_BY = "wikilink", "wikilinked_by"
+"""Relation of a wikilink that states none, as the toolset `kb` and plugins see it, and its inverse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,12 @@ class LinkedDocument:
     resolved: ResolvedLink
     relation: str
     """The relation from the document to the other end; inverted for an incoming link."""
+
+
+def shown_relation(neighbour: LinkedDocument, *, is_incoming: bool) -> str:
+    """The relation of a link in a typed base, where a plain wikilink has one of its own."""
+    is_plain = neighbour.resolved.link.kind is LinkKind.WIKI and not neighbour.resolved.link.relation
+    return (WIKILINKED_BY if is_incoming else WIKILINK) if is_plain else neighbour.relation
 
 
 def outgoing(collections: Collections, collection: Collection, address: Address) -> list[LinkedDocument]:

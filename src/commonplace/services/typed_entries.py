@@ -45,6 +45,12 @@ class NewEntry:
     """Common or declared frontmatter fields by name; fields with the value None are omitted."""
     metadata: JsonObject
     """Further fields; written at the top level if the type declares them, otherwise under `metadata:`."""
+    id: str = ""
+    """The id; "" for one that is made from the title."""
+    allow_undeclared: bool = False
+    """Whether the schema need not declare the type."""
+    at_top: tuple[str, ...] = ()
+    """Names of further fields that are written at the top level in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +200,8 @@ def link_entries(
     target: str,
     link: tuple[str, str | None],
     intent: WriteRequest = writes.UNCONDITIONAL,
+    *,
+    base: str = "",
 ) -> WriteReceipt:
     """Add a link to an entry's frontmatter. An existing link with the same target and relation changes nothing.
 
@@ -201,6 +209,7 @@ def link_entries(
         collection: Collection of the entry.
         source: Address of the entry.
         target: The target as written in the link.
+        base: Name of the target's base; "" for this one.
         link: Its relation and its note.
         intent: As for any write.
     """
@@ -209,9 +218,9 @@ def link_entries(
     def change(document: Document) -> bytes:
         links = document.frontmatter.values.get("links")
         present: list[Json] = list(links) if isinstance(links, list) else [] if links is None else [links]
-        if any(_same_link(link, target, relation) for link in present):
+        if any(_same_link(link, (target, base), relation) for link in present):
             return document.raw
-        added: dict[str, Json] = {"target": target, "relation": relation}
+        added: dict[str, Json] = {"target": target, **({"kb": base} if base else {}), "relation": relation}
         return set_fields(document.raw, {"links": [*present, added | ({"note": note} if note else {})]})
 
     message = intent.message or f"Link: {source.id} {relation} {target}"
@@ -229,9 +238,9 @@ class _Prepared:
 
 
 def _prepared(collection: Collection, schema: Schema, entry: NewEntry, duplicates: NearDuplicates) -> _Prepared:
-    declared = _declared(schema, entry.entry_type)
-    identifier = slug(entry.title)
-    known = _field_names(schema, declared)
+    declared = _declared(schema, entry.entry_type, allow_undeclared=entry.allow_undeclared)
+    identifier = entry.id or slug(entry.title)
+    known = frozenset(entry.at_top) | _field_names(schema, declared)
     _require_known(entry.entry_type, known, (key for key, value in entry.fields.items() if value is not None))
     top, below = _placed(known, entry.metadata)
     values: dict[str, Json] = {"id": identifier, "title": entry.title, "type": entry.entry_type}
@@ -270,14 +279,17 @@ def _saved(prepared: _Prepared, result: WriteReceipt | KnowledgeError) -> SavedE
     )
 
 
-def _same_link(link: Json, target: str, relation: str) -> bool:
-    if isinstance(link, Mapping):
-        return link.get("target") == target and (link.get("relation") or "related_to") == relation
-    return link == target and relation == "related_to"
+def _same_link(link: Json, target: tuple[str, str], relation: str) -> bool:
+    """Whether a link leads to a target, an id and a base, as `{target, kb}` or as `kb:target`."""
+    stated = link if isinstance(link, Mapping) else {"target": link}
+    forms = {target, (f"{target[1]}:{target[0]}", "") if target[1] else target}
+    return (stated.get("target"), stated.get("kb") or "") in forms and (
+        stated.get("relation") or "related_to"
+    ) == relation
 
 
-def _declared(schema: Schema, name: str) -> EntryType:
-    declared = schema.types.get(name)
+def _declared(schema: Schema, name: str, *, allow_undeclared: bool = False) -> EntryType:
+    declared = schema.types.get(name) or (EntryType(name=name) if allow_undeclared else None)
     if declared is None:
         broken = "".join(f" {finding}" for finding in schema_findings(schema))
         raise InvalidInputError(
@@ -319,12 +331,16 @@ def _placed(known: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json
     return top, {key: value for key, value in metadata.items() if key not in known}
 
 
+_NOT_CUSTOM = COMMON_FIELDS | {"id", "title", "type", "category", "links", "metadata", "created_at", "updated_at"}
+"""Keys at the top of a frontmatter that are not fields of the entry's own."""
+
+
 def _merged(known: frozenset[str], values: JsonObject, changes: JsonObject) -> dict[str, Json]:
     fields = dict(changes)
     metadata = changes.get("metadata")
     if isinstance(metadata, Mapping):
         del fields["metadata"]
-        top, below = _placed(known, metadata)
+        top, below = _placed(known | (values.keys() - _NOT_CUSTOM), metadata)
         before = values.get("metadata")
         merged = {**(before if isinstance(before, Mapping) else {}), **below}
         kept = {key: value for key, value in merged.items() if value is not None}

@@ -51,7 +51,7 @@ def _text(value: object) -> str:
 
 def _choice(value: object, choices: tuple[str, ...]) -> str:
     text = _text(value)
-    found = text if text in choices else text.lower()
+    found = text if text in choices or "admin" in choices else text.lower()  # a tier grants rights: as it is written
     if found not in choices:
         raise ValueError
     return found

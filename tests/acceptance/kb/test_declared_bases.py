@@ -256,7 +256,9 @@ def test_a_declared_rule_counts(admin: Agent, case: Case, request: pytest.Fixtur
         return
     made = admin.call("kb_create", **arguments)
     found = admin.call("kb_qa_validate", kb_name=case.base, entry_id=made["entry_id"], severity="info")["issues"]
-    told = [*made.get("warnings", ()), *(issue["message"] for issue in found)]
+    violations = [{"field": "", "expected": "", "got": "", "message": "", **one} for one in made.get("warnings", ())]
+    warned = [f"{one['field']}: expected {one['expected']}, got {one['got']} ({one['message']})" for one in violations]
+    told = [*warned, *(issue["message"] for issue in found)]
     assert case.said in " ".join(told), made
 
 

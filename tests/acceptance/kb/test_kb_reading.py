@@ -294,7 +294,7 @@ def test_what_writes_is_neither_listed_nor_callable(reader: Agent) -> None:
     for name in outside:
         assert name not in listed
         assert reader.protocol_error(name, kb_name="harbour").error.code == -32602
-    assert len(listed) == 14
+    assert len(listed) == 15
     wire = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in listed.values()]
     tokens = len(json.dumps(wire, separators=(",", ":"), ensure_ascii=False)) / 4
     assert tokens <= 3_500

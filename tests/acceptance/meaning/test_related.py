@@ -36,9 +36,11 @@ def test_a_near_identical_entry_is_named_when_another_is_created(writer: Agent) 
     assert "warnings" not in create(writer, "Valve check", BODY)
     again = create(writer, "Checking the valve", f"{BODY} Done.")
     assert again["created"]
-    assert again["warnings"] == [
-        "The entry 'valve-check' says nearly the same: update that one instead, or link the two."
-    ]
+    (warning,) = again["warnings"]
+    assert warning["rule"] == "near_duplicate"
+    assert (
+        warning["message"] == "The entry 'valve-check' says nearly the same: update that one instead, or link the two."
+    )
 
 
 def test_an_entry_on_the_same_matter_in_other_words_is_no_duplicate(writer: Agent) -> None:

@@ -94,7 +94,7 @@ def use(plugins: Plugins) -> None:
     for moment in HOOK_POINTS:
         extensions.run_hooks(moment, ENTRY)
     extensions.violations("note", ENTRY, "base")
-    extensions.supplement("base")
+    extensions.supplement("base", "generic")
     plugins.finish()
 
 

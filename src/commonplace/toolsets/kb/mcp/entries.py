@@ -16,6 +16,7 @@ from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.searches import FoundHit
 from commonplace.toolsets.kb.mcp.budget import SharedBodies, entry_within, search_within, sections_within
 from commonplace.toolsets.kb.mcp.json_output import (
+    DEFAULT_IMPORTANCE,
     checked_day,
     file_uri,
     selected,
@@ -32,6 +33,7 @@ from commonplace.toolsets.kb.mcp.parameters import (
     KbBatchRead,
     KbGet,
     KbListEntries,
+    KbReadBody,
     KbRecent,
     KbSearch,
     KbTimeline,
@@ -43,8 +45,6 @@ SNIPPET_CHARACTERS = 80
 """Length of a snippet in characters; it is in the structured content and in the text."""
 BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
 """Keys of a hit in the text block of kb_search, unless their value is the default."""
-DEFAULT_IMPORTANCE = 5
-"""Importance of an entry that states none, 1 to 10."""
 
 
 def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
@@ -57,6 +57,7 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
             tags=tuple(arguments.tags or ()),
             date_from=checked_day("date_from", arguments.date_from),
             date_to=checked_day("date_to", arguments.date_to),
+            fields=(("status", arguments.status),) if arguments.status else (),
         ),
         limit=arguments.limit,
         offset=arguments.offset,
@@ -97,6 +98,22 @@ def kb_get(call: Call, arguments: KbGet) -> ToolResult:
     shown = entry_within(shown, arguments.max_tokens) if arguments.max_tokens else shown
     remember(call, found, document, shown)
     return {"entry": shown}
+
+
+def kb_read_body(call: Call, arguments: KbReadBody) -> ToolResult:
+    """A part of an entry's body."""
+    found = find_document(call.services.collections, arguments.entry_id, arguments.kb_name)
+    document = found.collection.index.document(found.record.address)
+    piece = document.body[arguments.body_offset : arguments.body_offset + arguments.body_limit]
+    shown: JsonObject = {
+        "body": piece,
+        "body_length": len(document.body),
+        "body_offset": arguments.body_offset,
+        "body_chunk_size": len(piece),
+        "has_more": arguments.body_offset + len(piece) < len(document.body),
+    }
+    remember(call, found, document, shown)
+    return shown
 
 
 def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
@@ -193,7 +210,7 @@ def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
         "entry_id": found.record.reference,
         "backlink_count": len(back),
         "has_more": more,
-        "backlinks": [show_neighbour(neighbour) for neighbour in page],
+        "backlinks": [show_neighbour(neighbour, is_incoming=True) for neighbour in page],
     }
 
 

@@ -11,8 +11,9 @@ from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import ALREADY_WRITTEN, Code, ConflictError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.schema import SCHEMA_FILE, EntryType, Schema
+from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema
 from commonplace.domain.schema.formats import is_date
+from commonplace.domain.validation import Violation
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.services.collections import (
@@ -22,7 +23,7 @@ from commonplace.services.collections import (
     FoundDocument,
 )
 from commonplace.services.extensions import DEFAULT_TYPE
-from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+from commonplace.services.links import LinkedDocument, shown_relation
 
 if TYPE_CHECKING:
     from commonplace.services import typed_entries
@@ -35,6 +36,10 @@ T = TypeVar("T")
 
 _OWN_KEYS = frozenset({"id", "title", "type", "category", "tags", "summary", "description", "links", "metadata"})
 """Frontmatter keys that an entry shows under another name of the contract."""
+
+_TIMES = frozenset({"created_at", "updated_at"})
+DEFAULT_IMPORTANCE = 5
+"""Importance of an entry that states none, 1 to 10."""
 
 _CODES: dict[tuple[Code, str], str] = {
     (Code.NOT_FOUND, "collection"): "KB_NOT_FOUND",
@@ -102,7 +107,6 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
     """An entry without its body, as shown in lists."""
     record = found.record
     values = record.frontmatter
-    metadata = values.get("metadata")
     return {
         "id": record.reference,
         "kb_name": found.collection.name,
@@ -111,13 +115,20 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
         "summary": record.description or None,
         "file_path": record.address.path,
         "date": record.date or None,
-        "importance": values.get("importance"),
+        "importance": values.get("importance", DEFAULT_IMPORTANCE),
         "status": values.get("status"),
         "tags": list(record.tags),
-        "metadata": metadata if isinstance(metadata, dict) else {},
+        "metadata": custom_fields(values),
         "created_at": record.created or None,
         "updated_at": record.updated or None,
     }
+
+
+def custom_fields(values: JsonObject) -> dict[str, Json]:
+    """The fields of an entry that no field of every entry names, with those below `metadata`."""
+    own = {key: value for key, value in values.items() if key not in _OWN_KEYS | COMMON_FIELDS | _TIMES}
+    nested = values.get("metadata")
+    return {**own, **(nested if isinstance(nested, dict) else {})}
 
 
 def show_entry(
@@ -126,6 +137,11 @@ def show_entry(
     """An entry with its row, body, other fields and links."""
     values = document.frontmatter.values
     others = {key: value for key, value in values.items() if key not in _OWN_KEYS}
+    if custom_fields(values):
+        schema = typed_entries.current_schema(found.collection)
+        declared = schema.types.get(found.record.type or DEFAULT_TYPE)
+        known = COMMON_FIELDS | _TIMES | (declared.field_names if declared else frozenset[str]())
+        others = {key: value for key, value in others.items() if key in known}
     sources = values.get("sources")
     return {
         **others,
@@ -134,12 +150,12 @@ def show_entry(
         "revision": revision_of(document.raw),
         "sources": sources if isinstance(sources, list) else [] if sources is None else [sources],
         "links": [_stated_link(found.collection, neighbour) for neighbour in out if _is_stated(neighbour)],
-        "outlinks": [show_neighbour(neighbour) for neighbour in out if neighbour.found],
-        "backlinks": [show_neighbour(neighbour) for neighbour in back if neighbour.found],
+        "outlinks": [show_neighbour(neighbour, is_incoming=False) for neighbour in out if neighbour.found],
+        "backlinks": [show_neighbour(neighbour, is_incoming=True) for neighbour in back if neighbour.found],
     }
 
 
-def show_neighbour(neighbour: LinkedDocument) -> JsonObject:
+def show_neighbour(neighbour: LinkedDocument, *, is_incoming: bool) -> JsonObject:
     """The other end of a link."""
     found = neighbour.found
     link = neighbour.resolved.link
@@ -149,7 +165,7 @@ def show_neighbour(neighbour: LinkedDocument) -> JsonObject:
         "kb_name": found.collection.name if found else None,
         "title": record.title if record else None,
         "entry_type": (record.type or DEFAULT_TYPE) if record else None,
-        "relation": neighbour.relation,
+        "relation": shown_relation(neighbour, is_incoming=is_incoming),
         "note": link.note or neighbour.resolved.sentence or None,
     }
 
@@ -165,8 +181,18 @@ def show_saved(saved: SavedEntry, *, created: bool) -> dict[str, Json]:
     if saved.written.unchanged:
         shown["unchanged"] = True
     if saved.warnings:
-        shown["warnings"] = [str(warning) for warning in saved.warnings]
+        shown["warnings"] = [_show_violation(one) for one in saved.warnings]
     return shown
+
+
+def warning(rule: str, message: str) -> JsonObject:
+    """A warning that is about no single field."""
+    return {"rule": rule, "severity": "warning", "message": message}
+
+
+def _show_violation(one: Violation) -> JsonObject:
+    stated = {"field": one.field, "rule": one.rule, "expected": one.expected, "got": one.got, "severity": "warning"}
+    return {**stated, "message": one.message} if one.message else stated
 
 
 def show_issue(issue: Issue) -> JsonObject:
@@ -261,14 +287,14 @@ def _show_type(one: EntryType) -> JsonObject:
 
 
 def _is_stated(neighbour: LinkedDocument) -> bool:
-    return neighbour.resolved.link.kind is LinkKind.FRONTMATTER
+    return neighbour.resolved.link.kind in {LinkKind.FRONTMATTER, LinkKind.WIKI}
 
 
 def _stated_link(collection: Collection, neighbour: LinkedDocument) -> JsonObject:
-    link = neighbour.resolved.link
+    link, found = neighbour.resolved.link, neighbour.found
     return {
-        "target_id": link.target,
-        "target_kb": link.collection or collection.name,
-        "relation": link.relation or DEFAULT_RELATION,
+        "target_id": found.record.reference if found else link.target,
+        "target_kb": found.collection.name if found else link.collection or collection.name,
+        "relation": shown_relation(neighbour, is_incoming=False),
         "note": link.note or None,
     }

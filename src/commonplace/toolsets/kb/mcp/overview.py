@@ -118,12 +118,12 @@ def kb_orient(call: Call, arguments: KbOrient) -> ToolResult:
         "read_only": bool(collection.store.read_only_reason) or call.tier == "read",
         "guidelines": schema.guidelines or {},
         "total_entries": counts.documents,
-        "types": _show_counts(_type_counts(counts.types)),
-        "top_tags": [{"tag": tag, "count": count} for tag, count in tags],
+        "types": [{"type": name, "count": count} for name, count in _type_counts(counts.types).most_common()],
+        "top_tags": [{"name": tag, "count": count} for tag, count in tags],
         "recent": [selected(show_row(one), ("title", "entry_type", "updated_at", "summary")) for one in recent],
         "schema": {"types": show_types(schema)},
         **_problems(schema),
-        **collection.extensions.supplement(collection.name),
+        **collection.extensions.supplement(collection.name, schema.kb_type or "generic"),
     }
 
 
@@ -141,11 +141,8 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
     else:
         issues = _all_issues(call, collections.select(arguments.kb_name))
     kept = quality.at_least(issues, Severity(arguments.severity))
-    return {
-        "issues": [show_issue(issue) for issue in kept[: arguments.limit]],
-        "count": len(kept),
-        "truncated": len(kept) > arguments.limit,
-    }
+    page, more = slice_of(kept, arguments.offset, arguments.limit)
+    return {"issues": [show_issue(issue) for issue in page], "count": len(kept), "truncated": more, "has_more": more}
 
 
 def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:

@@ -34,6 +34,7 @@ class KbSearch(Parameters):
     tags: list[str] | None = None
     date_from: Day | None = None
     date_to: Day | None = None
+    status: str | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     offset: Offset = 0
     mode: Literal["keyword", "semantic", "hybrid"] = "hybrid"
@@ -52,6 +53,15 @@ class KbGet(Parameters):
     body_limit: Annotated[int, Field(ge=1, le=50_000)] = 8000
     max_tokens: Tokens | None = None
     query: Annotated[str, Field(description="with max_tokens: its sections that answer this")] | None = None
+
+
+class KbReadBody(Parameters):
+    """Arguments of kb_read_body."""
+
+    entry_id: str
+    kb_name: str | None = None
+    body_offset: Offset = 0
+    body_limit: Annotated[int, Field(ge=1, le=50_000)] = 8000
 
 
 class EntryName(Parameters):
@@ -146,6 +156,7 @@ class KbQaValidate(Parameters):
     entry_id: str | None = None
     severity: Literal["error", "warning", "info"] = "warning"
     limit: Limit = 50
+    offset: Offset = 0
 
 
 class KbQaStatus(Parameters):
@@ -180,6 +191,7 @@ class KbCreate(NewEntryArguments):
 
     kb_name: str
     entry_type: str
+    allow_undeclared: bool = False
     validate_: Annotated[bool, Field(alias="validate")] = False
 
 
@@ -188,6 +200,7 @@ class KbBulkCreate(Parameters):
 
     kb_name: str
     entries: Annotated[list[Values], Field(min_length=1, max_length=50)]
+    allow_undeclared: bool = False
 
 
 class KbQaAssess(Parameters):
@@ -270,3 +283,4 @@ class KbLink(Parameters):
     relation: Annotated[str, Field(min_length=1)] = "related_to"
     target_kb: str | None = None
     note: str | None = None
+    allow_dangling: bool = False

@@ -49,6 +49,13 @@ TOOLS = (
         output_schema=result_schema("entry", entry="object"),
     ),
     Tool(
+        name="kb_read_body",
+        title="Read on in a body",
+        description="A part of an entry's body, and nothing else: goes on where kb_get was cut.",
+        handler=bind(parameters.KbReadBody, entries.kb_read_body),
+        output_schema=result_schema("body", "body_length", "body_offset", "body_chunk_size", "has_more"),
+    ),
+    Tool(
         name="kb_batch_read",
         title="Read several entries",
         description="Up to 50 entries at once; their bodies share about 8,000 tokens.",

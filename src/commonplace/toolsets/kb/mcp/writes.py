@@ -8,7 +8,7 @@ from functools import partial
 from pydantic import JsonValue, ValidationError
 
 from commonplace.domain.changes import recording_retained
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.links import RELATIONS
 from commonplace.faces.mcp.bad_arguments import bad_arguments
@@ -25,7 +25,7 @@ from commonplace.services.collections import (
 from commonplace.services.links import DEFAULT_RELATION
 from commonplace.services.typed_entries import NewEntry, SavedEntry, current_schema, schema_findings
 from commonplace.services.writes import WriteRequest
-from commonplace.toolsets.kb.mcp.json_output import checked_day, show_error, show_issue, show_saved
+from commonplace.toolsets.kb.mcp.json_output import checked_day, show_error, show_issue, show_saved, warning
 from commonplace.toolsets.kb.mcp.parameters import (
     BulkEntryArguments,
     KbBulkCreate,
@@ -38,6 +38,13 @@ from commonplace.toolsets.kb.mcp.parameters import (
 from commonplace.toolsets.kb.service import assessments
 from commonplace.toolsets.kb.service.assessments import Assessment
 
+READ_ONLY_FIELDS = frozenset(
+    {
+        *("id", "entry_type", "file_path", "created_at", "updated_at", "links", "outlinks", "backlinks", "snippet"),
+        *("score", "body_truncated", "body_length", "body_offset", "body_chunk_size"),
+    }
+)
+"""Parts of an entry, as kb_get shows it, that an update does not write: its answer names them."""
 MAX_LINKING = 100
 """Maximum number of entries named that link to a deleted entry; the answer has the total."""
 
@@ -45,14 +52,18 @@ MAX_LINKING = 100
 def kb_create(call: Call, arguments: KbCreate) -> ToolResult:
     """Create an entry."""
     collection = call.services.collections.get(arguments.kb_name)
-    saved = typed_entries.create_entry(collection, _new_entry(arguments), WriteRequest(session=call.session))
+    saved = typed_entries.create_entry(
+        collection,
+        _new_entry(arguments, allow_undeclared=arguments.allow_undeclared),
+        WriteRequest(session=call.session),
+    )
     return _told(call, collection, saved, created=True, asked=arguments.validate_)
 
 
 def kb_bulk_create(call: Call, arguments: KbBulkCreate) -> ToolResult:
     """Create several entries in one step. An invalid entry does not prevent the others."""
     collection = call.services.collections.get(arguments.kb_name)
-    checked = [_checked_entry(values) for values in arguments.entries]
+    checked = [_checked_entry(values, allow_undeclared=arguments.allow_undeclared) for values in arguments.entries]
     entries = [one for one in checked if isinstance(one, NewEntry)]
     results = iter(typed_entries.create_entries(collection, entries, WriteRequest(session=call.session)))
     ordered = [one if isinstance(one, KnowledgeError) else next(results) for one in checked]
@@ -70,13 +81,16 @@ def kb_update(call: Call, arguments: KbUpdate) -> ToolResult:
     checked_day("date", arguments.date)
     names = ("title", "importance", "tags", "participants", "metadata", "status", "date", "location", "summary")
     changes = {name: getattr(arguments, name) for name in names if name in arguments.model_fields_set}
-    own = arguments.model_extra or {}
+    extra = arguments.model_extra or {}
+    own = {name: value for name, value in extra.items() if name not in READ_ONLY_FIELDS}
     changes |= own
     intent = WriteRequest(expected=arguments.revision or "", session=call.session, unseen="refuse")
     saved = typed_entries.update_entry(
         found.collection, found.record.address, changes, arguments.body, intent, declared_only=own
     )
-    return _told(call, found.collection, saved, created=False, asked=arguments.validate_)
+    told = _told(call, found.collection, saved, created=False, asked=arguments.validate_)
+    ignored = sorted(READ_ONLY_FIELDS & extra.keys())
+    return {**told, "ignored": list[Json](ignored)} if ignored else told
 
 
 def kb_delete(call: Call, arguments: KbDelete) -> ToolResult:
@@ -111,15 +125,14 @@ def kb_link(call: Call, arguments: KbLink) -> ToolResult:
     """Add a link with a relation to an entry."""
     collections = call.services.collections
     source = find_document(collections, arguments.source_id, arguments.source_kb)
-    target = find_document(collections, arguments.target_id, arguments.target_kb or arguments.source_kb)
-    target_id = target.record.reference
-    elsewhere = target.collection.name != source.collection.name
+    base, target_id = _link_target(collections, arguments)
     written = typed_entries.link_entries(
         source.collection,
         source.record.address,
-        f"{target.collection.name}:{target_id}" if elsewhere else target_id,
+        target_id,
         (arguments.relation, arguments.note),
         WriteRequest(session=call.session),
+        base="" if base == source.collection.name else base,
     )
     return {
         "linked": True,
@@ -131,6 +144,22 @@ def kb_link(call: Call, arguments: KbLink) -> ToolResult:
     }
 
 
+def _link_target(collections: Collections, arguments: KbLink) -> tuple[str, str]:
+    """The base and the id of the entry that a link is to lead to.
+
+    Raises:
+        NotFoundError: there is no such entry, and `allow_dangling` is false; or there is no such base.
+    """
+    name = arguments.target_kb or arguments.source_kb
+    try:
+        target = find_document(collections, arguments.target_id, name)
+    except NotFoundError as error:
+        if not arguments.allow_dangling or error.kind != "document":
+            raise
+        return collections.get(name).name, arguments.target_id
+    return target.collection.name, target.record.reference
+
+
 def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
     """A warning with the nearest known relations for a relation without a known inverse; {} for a known relation."""
     schema = current_schema(collection)
@@ -139,7 +168,7 @@ def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
     if relation in known:
         return {}
     message = f"The relation {relation!r} is not known, so backlinks show it as it is. kb_schema lists the known ones."
-    warnings = [message, *schema_findings(schema)]
+    warnings = [warning("relation", message), *(warning("schema", one) for one in schema_findings(schema))]
     return {"warnings": warnings, "did_you_mean": list(get_close_matches(relation, sorted(known), MAX_NEAREST_IDS))}
 
 
@@ -172,16 +201,16 @@ def _show_assessment(collection: Collection, result: Assessment, *, whole: bool 
     return shown | {"issues": [show_issue(issue) for issue in result.issues]} if whole else shown
 
 
-def _checked_entry(values: dict[str, JsonValue]) -> NewEntry | KnowledgeError:
+def _checked_entry(values: dict[str, JsonValue], *, allow_undeclared: bool) -> NewEntry | KnowledgeError:
     try:
-        return _new_entry(BulkEntryArguments.model_validate(values))
+        return _new_entry(BulkEntryArguments.model_validate(values), allow_undeclared=allow_undeclared)
     except ValidationError as error:
         return bad_arguments(error)
     except KnowledgeError as error:
         return error
 
 
-def _new_entry(arguments: KbCreate | BulkEntryArguments) -> NewEntry:
+def _new_entry(arguments: KbCreate | BulkEntryArguments, *, allow_undeclared: bool) -> NewEntry:
     return NewEntry(
         entry_type=arguments.entry_type,
         title=arguments.title,
@@ -195,6 +224,7 @@ def _new_entry(arguments: KbCreate | BulkEntryArguments) -> NewEntry:
             **(arguments.model_extra or {}),
         },
         metadata=arguments.metadata or {},
+        allow_undeclared=allow_undeclared,
     )
 
 
@@ -209,22 +239,22 @@ def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: boo
     shown = show_saved(saved, created=created)
     schema = current_schema(collection)
     for finding in schema_findings(schema):
-        shown = _warned(shown, f"{finding} What the file declares was not checked.")
+        shown = _warned(shown, "schema", f"{finding} What the file declares was not checked.")
     if saved.same:
         message = f"The entry {saved.same!r} says nearly the same: update that one instead, or link the two."
-        shown = _warned(shown, message)
+        shown = _warned(shown, "near_duplicate", message)
     if not (asked or schema.qa_on_write):
         return shown
     checks = partial(_quality, call, collection, saved)
     issues = saved.written.answer_by.within(checks, f"{collection.name}: checking a written entry")
     if issues is None:
-        return _warned(shown, "The entry is written, and was not checked in time: call kb_qa_validate.")
+        return _warned(shown, "not_checked", "The entry is written, and was not checked in time: call kb_qa_validate.")
     return shown | issues
 
 
-def _warned(shown: dict[str, Json], message: str) -> dict[str, Json]:
+def _warned(shown: dict[str, Json], rule: str, message: str) -> dict[str, Json]:
     known = shown.get("warnings")
-    return shown | {"warnings": [*(known if isinstance(known, list) else ()), message]}
+    return shown | {"warnings": [*(known if isinstance(known, list) else ()), warning(rule, message)]}
 
 
 def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:

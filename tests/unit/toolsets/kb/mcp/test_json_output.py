@@ -87,7 +87,7 @@ def test_a_row_has_null_where_an_entry_says_nothing_and_no_metadata_that_is_no_o
     assert record is not None
     row = show_row(FoundDocument(base.collection, record))
     assert (row["id"], row["entry_type"], row["status"], row["importance"], row["metadata"]) == (
-        "x", "decision", "open", None, {},
+        "x", "decision", "open", 5, {},
     )  # fmt: skip
     assert file_uri(FoundDocument(base.collection, record)) == (
         f"commonplace://kbs/{base.collection.name}/files/a%20b%2Fn%C3%A4me.md"

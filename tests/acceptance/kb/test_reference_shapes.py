@@ -1,0 +1,117 @@
+"""Answers in the shapes of the server that users of typed bases come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, agent
+from shell import Shell
+
+PAGES = {
+    "one/kb.yaml": "name: one\ntypes:\n  boat:\n    fields:\n      hull: {type: select, options: [wood, steel]}\n",
+    "one/a.md": "---\ntitle: A\ntype: boat\nhull: wood\nkeel: 3\nstatus: done\n"
+    "metadata:\n  rig: sloop\n---\nSee [[b]].\n",
+    "one/b.md": "---\ntitle: B\ntags: [sea]\nstatus: open\n---\nA boat of words.\n",
+    "two/kb.yaml": "name: two\n",
+    "two/c.md": f"---\ntitle: C\nstatus: open\n---\nA boat. {'x' * 9000}\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for path, text in PAGES.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def writer(folder: Path) -> Iterator[Agent]:
+    with agent("mcp", "--toolset", "kb", folder / "one", folder / "two", "--tier", "write") as client:
+        yield client
+
+
+def test_orientation_and_rows(writer: Agent) -> None:
+    shown = writer.call("kb_orient", kb_name="one")
+    assert sorted((one["type"], one["count"]) for one in shown["types"]) == [("boat", 1), ("note", 1)]
+    assert all(one.keys() == {"type", "count"} for one in shown["types"])
+    assert shown["top_tags"] == [{"name": "sea", "count": 1}]
+    entry = writer.call("kb_get", entry_id="a")["entry"]
+    assert (entry["metadata"], entry["hull"], entry["importance"]) == (
+        {"hull": "wood", "keel": 3, "rig": "sloop"},
+        "wood",
+        5,
+    )
+    assert not {"keel", "rig"} & entry.keys()
+
+
+def test_a_wikilink_is_a_link_with_a_relation_of_its_own(writer: Agent) -> None:
+    entry = writer.call("kb_get", entry_id="a")["entry"]
+    assert entry["links"] == [{"target_id": "b", "target_kb": "one", "relation": "wikilink", "note": None}]
+    assert [link["relation"] for link in entry["outlinks"]] == ["wikilink"]
+    back = writer.call("kb_backlinks", entry_id="b", kb_name="one")["backlinks"]
+    assert [(link["id"], link["relation"]) for link in back] == [("a", "wikilinked_by")]
+
+
+def test_a_link_into_another_base_has_target_and_kb_and_is_made_once(writer: Agent, folder: Path) -> None:
+    link = {"source_id": "b", "source_kb": "one", "target_id": "c", "target_kb": "two", "relation": "supports"}
+    first = writer.call("kb_link", **link)
+    assert "links:\n  - target: c\n    kb: two\n    relation: supports\n" in (folder / "one" / "b.md").read_text()
+    assert writer.call("kb_link", **link)["revision"] == first["revision"]
+    assert writer.call("kb_get", entry_id="b")["entry"]["links"][0]["target_kb"] == "two"
+    assert writer.call("kb_backlinks", entry_id="c", kb_name="two")["backlink_count"] == 1
+    later = {**link, "target_id": "later", "target_kb": "two"}
+    assert writer.refusal("kb_link", **later)["error_code"] == "ENTRY_NOT_FOUND"
+    assert writer.call("kb_link", **later, allow_dangling=True)["target_id"] == "later"
+    assert (
+        writer.refusal("kb_link", **{**later, "target_kb": "none"}, allow_dangling=True)["error_code"] == "KB_NOT_FOUND"
+    )
+
+
+def test_violations_are_objects(writer: Agent) -> None:
+    made = writer.call("kb_create", kb_name="one", entry_type="boat", title="D", hull="paper")
+    assert made["warnings"] == [
+        {"field": "hull", "rule": "select", "expected": "one of wood, steel", "got": "'paper'", "severity": "warning"}
+    ]
+
+
+def test_an_undeclared_type_is_taken_where_it_is_allowed(writer: Agent) -> None:
+    given = {"kb_name": "one", "entry_type": "ship", "title": "S"}
+    assert writer.refusal("kb_create", **given)["error_code"] == "UNDECLARED_TYPE"
+    assert writer.call("kb_create", **given, allow_undeclared=True)["file_path"] == "s.md"
+    entries = [{"entry_type": "raft", "title": "R"}]
+    assert writer.call("kb_bulk_create", kb_name="one", entries=entries)["failed"] == 1
+    assert writer.call("kb_bulk_create", kb_name="one", entries=entries, allow_undeclared=True)["created"] == 1
+
+
+def test_an_update_names_what_it_ignores_and_finds_fields_where_they_stand(writer: Agent, folder: Path) -> None:
+    given = {"entry_id": "a", "kb_name": "one", "metadata": {"keel": 4, "rig": "ketch"}}
+    changed = writer.call("kb_update", **given, file_path="x.md", backlinks=[], status="new")
+    assert changed["ignored"] == ["backlinks", "file_path"]
+    text = (folder / "one" / "a.md").read_text()
+    assert "keel: 4\nstatus: new\nmetadata:\n  rig: ketch\n" in text
+    assert "ignored" not in writer.call("kb_update", entry_id="a", kb_name="one", status="old")
+
+
+def test_status_selects_and_bodies_and_findings_are_read_on(writer: Agent) -> None:
+    found = writer.call("kb_search", query="boat", status="open")["results"]
+    assert sorted(hit["id"] for hit in found) == ["b", "c"]
+    assert writer.call("kb_search", query="boat", status="lost")["results"] == []
+    length = len("A boat. ") + 9001
+    read = writer.call("kb_read_body", entry_id="c", body_offset=8000)
+    assert (read["body_length"], read["body_chunk_size"], read["has_more"]) == (length, length - 8000, False)
+    assert writer.call("kb_read_body", entry_id="c", body_limit=8)["body"] == "A boat. "
+    assert writer.call("kb_read_body", entry_id="c", body_limit=8)["has_more"]
+    whole = writer.call("kb_qa_validate", severity="info")
+    pages = [writer.call("kb_qa_validate", severity="info", limit=1, offset=at) for at in range(whole["count"])]
+    assert [page["issues"][0] for page in pages] == whole["issues"]
+    assert [page["has_more"] for page in pages] == [*[True] * (len(pages) - 1), False]
+
+
+def test_a_tier_is_written_as_it_is(folder: Path) -> None:
+    refused = Shell(folder)("mcp", "--tier", "READ", "one")
+    assert refused.code == 2
+    assert all(tier in refused.stderr for tier in ("read", "write", "admin"))
