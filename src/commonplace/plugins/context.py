@@ -40,7 +40,7 @@ class PluginContext:
 
     @property
     def kb_service(self) -> OpenIndex:
-        """What creates entries: the same as `db`."""
+        """The writer of entries: the same as `db`."""
         return self.db
 
     def __getitem__(self, key: str) -> object:

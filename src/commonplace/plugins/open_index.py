@@ -37,7 +37,7 @@ _SORTS: dict[str, SortKey] = {"title": "title", "created_at": "created", "entry_
 
 
 class Caller(NamedTuple):
-    """Who called a plugin."""
+    """The caller of a plugin."""
 
     collections: Collections
     """The collections that the caller may read."""

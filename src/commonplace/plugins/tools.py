@@ -15,9 +15,9 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.peers import Peer
 from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tool, ToolResult
+from commonplace.plugins.handler_needs import missing_for
 from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
-from commonplace.plugins.porting import missing_for
 from commonplace.plugins.values import FaultSink, WrongValueError, built, function, items, named, plain_object, text
 from commonplace.settings import Tier
 

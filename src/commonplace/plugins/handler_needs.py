@@ -29,7 +29,7 @@ _OWN_WRITERS = ("pyrite.services.kb_service", "pyrite.storage.repository", "pyri
 
 
 def missing_for(handler: object) -> str:
-    """What a tool needs and is not given; "" for nothing that can be seen."""
+    """The first thing that a tool needs and is not given; "" if none is seen."""
     for code in _codes(handler):
         for need in _needs(code):
             return need
