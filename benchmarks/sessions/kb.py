@@ -32,13 +32,12 @@ class KbPlayer:
 
     def cite(self, question: str) -> tuple[str, str, str]:
         """The first hit's sections within a budget, because a snippet does not name its section."""
-        first = self._call("kb_search", query=question, max_tokens=BUDGET)["results"][0]
+        first = self._sections(question)[0]
         return f"{first['id']}.md", first["section"].rpartition(" > ")[2], first["text"]
 
     def facts(self, questions: tuple[str, str]) -> str:
         """The sections of two searches."""
-        found = [self._call("kb_search", query=question, max_tokens=BUDGET)["results"] for question in questions]
-        return "\n".join(hit["text"] for hits in found for hit in hits)
+        return "\n".join(section["text"] for question in questions for section in self._sections(question))
 
     def decide(self, topic: str, title: str, text: str) -> None:
         """Create an entry, and add a line to the topic's body."""
@@ -73,6 +72,12 @@ class KbPlayer:
 
     def _body(self, entry: str) -> str:
         return self._call("kb_get", kb_name=self._name, entry_id=entry)["entry"]["body"]
+
+    def _sections(self, question: str) -> Any:  # noqa: ANN401 - rows of JSON
+        """The sections that answer a question; their text is in the text block alone."""
+        result = self._server.call("kb_search", query=question, max_tokens=BUDGET)
+        self.meter.count("kb_search", {"query": question, "max_tokens": BUDGET}, shown(result))
+        return json.loads(result["content"][0]["text"])["results"]
 
     def _call(self, tool: str, **arguments: object) -> Any:  # noqa: ANN401 - the JSON of any tool
         result = self._server.call(tool, **arguments)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent import Agent, agent, text_of
+from agent import Agent, agent, ids, text_of
 from shell import Shell
 from support import ROOT
 
@@ -36,10 +36,17 @@ def tokens(client: Agent, tool: str, **arguments: object) -> float:
     return len(text_of(client.raw(tool, **arguments))) / 4
 
 
+def all_tokens(client: Agent, **arguments: object) -> float:
+    """Tokens of an answer of kb_search: its text block and its structured content."""
+    answer = client.raw("kb_search", **arguments)
+    structured = json.dumps(answer.structured_content, ensure_ascii=False, separators=(",", ":"))
+    return (len(text_of(answer)) + len(structured)) / 4
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
 @pytest.mark.parametrize("query", [QUESTION, "kettle", '"' * 300 + " kettle", "zzzz"])
 def test_a_search_never_takes_more_than_its_budget(reader: Agent, budget: int, query: str) -> None:
-    assert tokens(reader, "kb_search", query=query, max_tokens=budget) <= budget
+    assert all_tokens(reader, query=query, max_tokens=budget) <= budget
 
 
 def test_the_best_sections_come_with_their_headings_and_text(reader: Agent) -> None:
@@ -47,13 +54,17 @@ def test_the_best_sections_come_with_their_headings_and_text(reader: Agent) -> N
     first = found["results"][0]
     assert first["id"] == "runbooks/restore-database"
     assert first["section"].startswith("Restore the database after an outage")
-    assert len(first["text"]) > 200
+    assert {"kb_name", "entry_type", "file_path"} <= first.keys()
+    assert "text" not in first, "the text block has it"
+    told = json.loads(reader.text("kb_search", query=QUESTION, max_tokens=1000))
+    assert [row["id"] for row in told["results"]] == ids(found["results"])
+    assert len(told["results"][0]["text"]) > 200
     assert found["count"] == len(found["results"]) > 1
     assert found["has_more"] == (found["count"] < found["total"])
 
 
 def test_more_room_is_used(reader: Agent) -> None:
-    sizes = [tokens(reader, "kb_search", query=QUESTION, max_tokens=budget) for budget in (200, 1000, 2000)]
+    sizes = [all_tokens(reader, query=QUESTION, max_tokens=budget) for budget in (200, 1000, 2000)]
     assert sizes == sorted(sizes)
     assert sizes[1] > 600
     assert sizes[2] > 1300

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
-from commonplace.faces.mcp.toolset import ToolResult
+from commonplace.faces.mcp.toolset import LinkedContent
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.evidence import (
     CHARACTERS_PER_TOKEN,
@@ -20,6 +21,7 @@ from commonplace.services.evidence import (
     fit,
     gather,
 )
+from commonplace.services.extensions import DEFAULT_TYPE
 
 MAX_SEARCHED = 1_200
 """Maximum number of documents whose sections a search goes on to."""
@@ -67,8 +69,10 @@ class SharedBodies:
 
 def search_within(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int, limit: int | None = None
-) -> ToolResult:
-    """The best sections of the best entries with their headings, within a budget.
+) -> LinkedContent:
+    """The best sections of the best entries with their headings, within a budget for all that the client gets.
+
+    The text block has the sections' text, the structured content has all else about them.
 
     Args:
         collections: The searched collections.
@@ -78,23 +82,18 @@ def search_within(
         limit: Maximum number of sections; None for as many as fit.
     """
     gathered, skipped, is_last = _sections_from(collections, query, mode)
-    answer: dict[str, Json] = {
-        "query": query.text[:MAX_ECHOED_QUERY],
-        "count": 0,
-        "total": 0,
-        "has_more": False,
-        "results": [],
-    }
-    if gathered.notice:
-        answer["notice"] = gathered.notice
-    room = CHARACTERS_PER_TOKEN * tokens - size_of(answer) - MARGIN
+    counts: dict[str, Json] = {"count": 0, "total": 0, "has_more": False, "results": []}
+    notice: dict[str, Json] = {"notice": gathered.notice} if gathered.notice else {}
+    head: dict[str, Json] = {"query": query.text[:MAX_ECHOED_QUERY]}
+    room = CHARACTERS_PER_TOKEN * tokens - size_of(head | counts) - size_of(counts | notice) - 2 * MARGIN
     left = gathered.sections[skipped:]
-    rows = fit(left[:limit], query.text, room, _shown)
+    rows = fit(left[:limit], query.text, room, partial(_shown, bases=len(collections)))
     more = len(rows) < len(left) or not is_last
-    shown: dict[str, Json] = {"count": len(rows), "total": gathered.total, "has_more": more, "results": rows}
+    counts |= {"count": len(rows), "total": gathered.total, "has_more": more}
     if more and not rows:
-        shown["suggestion"] = "No section fits into max_tokens: give a larger one."
-    return answer | shown
+        notice["suggestion"] = "No section fits into max_tokens: give a larger one."
+    structured = head | counts | {"results": [row for row, _ in rows]}
+    return LinkedContent(structured, (), counts | {"results": [row for _, row in rows]} | notice)
 
 
 def _sections_from(
@@ -170,16 +169,22 @@ def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
     return entry | lists | ({"links_truncated": True} if cut else {})
 
 
-def _shown(one: EvidenceSection, text: str) -> tuple[Json, int]:
+def _shown(one: EvidenceSection, text: str, *, bases: int) -> tuple[tuple[Json, Json], int]:
+    """The rows of a section in the structured content and in the text block."""
+    section = " > ".join(one.path) or None
     row: dict[str, Json] = {
         "id": one.record.reference,
         "kb_name": one.collection.name,
+        "entry_type": one.record.type or DEFAULT_TYPE,
         "title": one.record.title,
-        "section": " > ".join(one.path) or None,
-        "text": text,
+        "section": section,
+        "file_path": one.record.address.path,
         "score": round(one.score, 4),
     }
-    return row, size_of(row) + 1
+    left_out = {"kb_name"} if bases == 1 else set[str]()
+    left_out |= {"title"} if one.path[:1] == (one.record.title,) else {"section"} if section is None else set[str]()
+    told = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out} | {"text": text}
+    return (row, told), size_of(row) + size_of(told) + 2
 
 
 def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
