@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.measuring import Row, Work, median_spent
 from benchmarks.trees import real_tree, skewed_prose
 from commonplace.bootstrap import Application
-from commonplace.services import quality
+from commonplace.services import findings
 from commonplace.settings import default_settings
 
 PART = "quality"
@@ -52,9 +52,9 @@ def _row(work: Work, folder: Path, what: str) -> Row:
         application.sync()
         collections = application.services.collections
         (collection,) = collections
-        found = quality.check_collection(collections, collection)
+        found = findings.collection_issues(collections, collection)
         rules = ", ".join(f"{count} {rule}" for rule, count in Counter(one.rule for one in found).most_common())
-        cost = median_spent(max(work.runs, 3), lambda: quality.check_collection(collections, collection))
+        cost = median_spent(max(work.runs, 3), lambda: findings.collection_issues(collections, collection))
         return Row(
             PART, f"checks of a whole base, {what}", cost.cpu, "CPU s", "< 1", f"{cost.wall:.2f} s; found {rules}"
         )

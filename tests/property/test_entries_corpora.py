@@ -45,7 +45,7 @@ def check_changed(document: Document, key: str) -> None:
     assert all(line.startswith((b" ", b"\t", b"-")) for line in lost), "only lines of the value itself"
 
 
-def check_entry(path: Path, folder: Path) -> bool:
+def page_issues(path: Path, folder: Path) -> bool:
     """Whether the entry has frontmatter that could be changed."""
     document = read_document(Address(path.relative_to(folder).as_posix()), path.read_bytes())
     if not document.decodable or any(finding.rule == "bad_yaml" for finding in document.findings):
@@ -60,7 +60,7 @@ def check_entry(path: Path, folder: Path) -> bool:
 
 def test_one_changed_field_leaves_every_other_byte_of_the_example_base() -> None:
     folder = ROOT / "examples" / "kb"
-    assert sum(check_entry(path, folder) for path in sorted(folder.rglob("*.md"))) >= 30
+    assert sum(page_issues(path, folder) for path in sorted(folder.rglob("*.md"))) >= 30
 
 
 def test_one_changed_field_leaves_every_other_byte_of_a_real_base(corpora: Corpora, amount: Amount) -> None:
@@ -69,4 +69,4 @@ def test_one_changed_field_leaves_every_other_byte_of_a_real_base(corpora: Corpo
     wanted = amount(300, FILES)
     chosen = found[:: max(len(found) // wanted, 1)]
     assert len(chosen) >= wanted
-    assert sum(check_entry(path, folder) for path in chosen) > 0.9 * wanted
+    assert sum(page_issues(path, folder) for path in chosen) > 0.9 * wanted

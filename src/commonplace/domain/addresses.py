@@ -213,6 +213,30 @@ def _part_refusal(part: str) -> str:
     return next((reason for broken, reason in _PART_RULES if broken(part)), "")
 
 
+_UNPORTABLE = re.compile(r'[<>:"\\|?*]')
+"""Characters that Windows allows in no file name, and Obsidian in no name of a note; `/` divides names."""
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|$)", re.IGNORECASE)
+"""Names that Windows reserves for devices, with any suffix."""
+
+
+def portable_name(name: str) -> str:
+    """A name without the characters that not every file system allows; blanks and dots at its ends are removed."""
+    plain = " ".join(_UNPORTABLE.sub(" ", name).split()).strip(". ")
+    return f"{plain} page" if _DEVICE.match(plain) else plain
+
+
+def unportable(path: str) -> str:
+    """Why Windows cannot check out a file of this path; "" if it can."""
+    for part in path.split("/"):
+        if found := _UNPORTABLE.search(part):
+            return f"The name {part[:MAX_SHOWN_ADDRESS]!r} contains {found.group()!r}, which Windows does not allow"
+        if part.endswith((".", " ")):
+            return f"The name {part[:MAX_SHOWN_ADDRESS]!r} ends with a dot or a blank, which Windows does not allow"
+        if _DEVICE.match(part):
+            return f"The name {part[:MAX_SHOWN_ADDRESS]!r} is that of a device on Windows"
+    return ""
+
+
 def visible_form(part: str) -> str:
     """The visible part of a name: NFKC, without invisible characters and without blanks at either end."""
     if part.isascii():

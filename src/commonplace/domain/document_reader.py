@@ -5,21 +5,22 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section, Severity
+from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section
 from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.frontmatter_links import read_frontmatter_links
 from commonplace.domain.markdown.link_syntax import read_html_links, read_link
 from commonplace.domain.markdown.sections import read_sections
 from commonplace.domain.markdown.set_aside import readable_source
-from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan
+from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan, unclosed_block
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link
@@ -72,7 +73,7 @@ def read_document(address: Address, raw: bytes) -> Document:
             *_links(source, base, body, found.links, _html_links(source, written, base, found.html, readable.tags)),
         ),
         tags=_tags(below, body, frontmatter, found),
-        findings=(*findings, *frontmatter.findings, *_pointer(raw)),
+        findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, found)),
         title=_title(address, frontmatter.values, sections),
         words=_words(below, body),
         readable=None if source == written else source,
@@ -84,7 +85,42 @@ def _pointer(raw: bytes) -> Sequence[Finding]:
     if not is_pointer(raw):
         return ()
     message = "The file is a pointer of Git LFS; its text is not here. Run git lfs pull."
-    return (Finding("lfs_pointer", Severity.WARNING, message, line=1),)
+    return (finding_of("lfs_pointer", message, line=1),)
+
+
+def _of_text(raw: bytes, source: bytes, base: int, found: Structure) -> Iterator[Finding]:
+    yield from _pointer(raw)
+    yield from _unclosed(source, base, found)
+    if b"<<<<<<<" in source:
+        yield from merge_conflicts(source.decode("utf-8", "replace"))
+
+
+def _unclosed(source: bytes, base: int, found: Structure) -> Sequence[Finding]:
+    """A finding for a code fence or a comment that only the end of the text closes."""
+    block = unclosed_block(source[base:], found)
+    if block is None:
+        return ()
+    line = source.count(b"\n", 0, base + block.start) + 1
+    message = f"The {block.name} that begins in line {line} is not closed: everything below is part of it. Close it."
+    return (finding_of("unclosed_block", message, line=line),)
+
+
+_CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
+"""The lines with which git-merge(1) marks the two sides of a conflict, in order."""
+
+
+def merge_conflicts(text: str) -> Iterator[Finding]:
+    """A finding for each conflict that a merge has left in a text."""
+    expected, began = 0, 0
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if _CONFLICT_MARKS[0].match(line):
+            expected, began = 1, number
+        elif expected and _CONFLICT_MARKS[expected].match(line):
+            expected += 1
+            if expected == len(_CONFLICT_MARKS):
+                message = "A merge has left both sides of a conflict here. Choose one, and remove the marker lines."
+                yield finding_of("merge_conflict", message, line=began)
+                expected = 0
 
 
 def find_section(document: Document, path: Sequence[str]) -> Section:
@@ -394,7 +430,7 @@ def _nearest(sections: Sequence[Section], heading: str) -> list[str]:
 def _not_utf8(raw: bytes, at: int) -> Finding:
     line = raw.count(b"\n", 0, at) + 1
     message = f"The file is no UTF-8 text (first in line {line}); it is read as CP1252 there, and never changed."
-    return Finding("not_utf8", Severity.ERROR, message, line=line)
+    return finding_of("not_utf8", message, line=line)
 
 
 def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Section]) -> str:

@@ -14,8 +14,9 @@ from datetime import date, datetime, time
 from itertools import pairwise
 from typing import cast
 
-from commonplace.domain.documents import Document, Finding, Frontmatter, Severity, Span
+from commonplace.domain.documents import Document, Finding, Frontmatter, Span
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json, equal_json
 from commonplace.domain.yamlblock.emitter import as_json_types
 from commonplace.domain.yamlblock.key_edits import change_keys
@@ -28,7 +29,6 @@ _OPENING = re.compile(rb"---[ \t]*(?:\r\n|\n)")
 _CLOSING = re.compile(rb"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _TOML = re.compile(rb"\+\+\+[ \t]*\r?\n(.*?)^\+\+\+[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL)
 _KEY_LINE = re.compile(r"^[^\W\d][^:\n]*:(?=\s)", re.MULTILINE)
-_SEVERITIES = {"bad_yaml": Severity.ERROR, "duplicate_key": Severity.WARNING, "yaml_alias": Severity.WARNING}
 
 
 def read_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
@@ -71,7 +71,7 @@ def read_any_frontmatter(raw: bytes, start: int = 0) -> Frontmatter:
         return Frontmatter({key: _toml_value(value) for key, value in values.items()}, span, present=True, is_toml=True)
     except (ValueError, RecursionError, InvalidInputError) as error:
         message = f"The front matter is not valid TOML: {str(error)[:200].rstrip('.')}."
-        finding = Finding("bad_toml", Severity.ERROR, message, line=1)
+        finding = finding_of("bad_toml", message, line=1)
         return Frontmatter({}, span, present=True, findings=(finding,), is_toml=True)
 
 
@@ -211,7 +211,7 @@ def _unterminated(raw: bytes, start: int) -> tuple[Finding, ...]:
     if not _KEY_LINE.match(f"{line}\n"):
         return ()
     message = "The front matter has no closing line '---'; it is read as text."
-    return (Finding("unterminated_frontmatter", Severity.WARNING, message, line=1),)
+    return (finding_of("unterminated_frontmatter", message, line=1),)
 
 
 def _finding(problem: YamlProblem) -> Finding:
@@ -223,4 +223,4 @@ def _finding(problem: YamlProblem) -> Finding:
             message += " A value that contains ': ' needs quotes."
     else:
         message = f"In the front matter {problem.message} ({where})."
-    return Finding(problem.rule, _SEVERITIES[problem.rule], message, field=problem.key, line=line)
+    return finding_of(problem.rule, message, field=problem.key, line=line)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.domain.documents import Severity
-from commonplace.services import quality
+from commonplace.services import findings
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.findings import Issue
 from commonplace.services.health.questions import QUESTIONS_FILE, QuestionResult, ask, golden_questions
-from commonplace.services.quality import Issue
 
 MAX_NAMED = 5
 """Maximum number of found pages that the finding of a question names."""
@@ -25,9 +25,9 @@ class BundleReport:
 
 
 def check_pages(collections: Collections, collection: Collection) -> list[Issue]:
-    """All problems in a collection, as listed by `quality.check_collection`, by path and line."""
-    found = quality.check_collection(collections, collection)
-    return sorted(found, key=lambda issue: (issue.path, issue.line, issue.rule))
+    """All problems in a collection, as listed by `findings.collection_issues`, by path and line."""
+    issues = findings.collection_issues(collections, collection)
+    return sorted(issues, key=lambda issue: (issue.path, issue.line, issue.rule))
 
 
 def check_questions(collection: Collection) -> tuple[int, list[Issue]]:

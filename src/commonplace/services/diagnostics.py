@@ -14,7 +14,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.schema.problems import schema_problems
+from commonplace.domain.schema.problems import declaration_findings
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status
@@ -37,18 +37,19 @@ def plugin_diagnostics(faults: Iterable[tuple[str, str]]) -> Iterator[Diagnostic
 
 def collection_diagnostics(one: Collection) -> Iterator[Diagnostic]:
     """Problems that prevent a collection from being served as intended."""
-    schema = current_schema(one)
-    mend = "Repair the line; until then the folder is served without it."
-    for finding in schema.findings:
-        yield Diagnostic("schema", Severity.ERROR, one.name, finding.message, mend)
-    problems = schema_problems(schema)
-    for problem in problems.wrong:
-        yield Diagnostic("schema", Severity.WARNING, one.name, problem, "Correct the declaration in kb.yaml.")
-    for problem in problems.not_understood:
-        yield Diagnostic("schema", Severity.INFO, one.name, problem, "kb_schema shows it to agents all the same.")
+    for finding in declaration_findings(current_schema(one)):
+        hint = _SCHEMA_HINTS.get(finding.rule, "Repair the line; until then the folder is served without it.")
+        yield Diagnostic(finding.rule, finding.severity, one.name, finding.message, hint)
     if one.store.read_only_reason:
         message = f"Nothing can be written: {one.store.read_only_reason}."
         yield Diagnostic("read_only", Severity.INFO, one.name, message, "It can be read and searched all the same.")
+
+
+_SCHEMA_HINTS = {
+    "bad_declaration": "Correct the declaration in kb.yaml.",
+    "unknown_declaration": "kb_schema shows it to agents all the same.",
+}
+"""Remedies by rule; for any other rule, the YAML of the file is wrong."""
 
 
 def embedding(one: Collection) -> Iterator[Diagnostic]:

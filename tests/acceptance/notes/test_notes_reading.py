@@ -78,7 +78,7 @@ def test_the_overview_orients_in_few_tokens(reader: Agent) -> None:
     assert len(shown) <= 4 * 600
     for part in ("6 pages", "About (README.md): About tea and pots.", "drinks/ 2", "Tags: tea 1"):
         assert part in shown
-    assert "To mend: broken_link 1 (drinks/oolong.md), orphan 5 (C# notes.md)" in shown
+    assert "To mend: broken_link 1 (drinks/oolong.md:3), orphan_entry 5 (C# notes.md)" in shown
     assert "Most linked: drinks/green.md 2" in shown
 
 

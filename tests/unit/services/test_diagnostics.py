@@ -63,7 +63,7 @@ def test_a_schema_that_cannot_be_read_or_declares_nonsense_is_said(tmp_path: Pat
     with Indexed(tmp_path, {"kb.yaml": "types: [\n"}) as base:
         assert [one.severity for one in collection_diagnostics(base.collection)] == [Severity.ERROR]
         base.write("kb.yaml", "name: base\ntypes: {note: {fields: {size: {type: enormous}}}}\n")
-        assert {one.check for one in collection_diagnostics(base.collection)} == {"schema"}
+        assert {one.check for one in collection_diagnostics(base.collection)} == {"bad_declaration"}
         base.write("kb.yaml", "name: base\n")
         assert list(collection_diagnostics(base.collection)) == []
 

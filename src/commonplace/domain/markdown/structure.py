@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict, cast
+from typing import NamedTuple, TypedDict, cast
 
 from pyromark import Markdown, Options
 from pyromark.event import Range
@@ -133,6 +133,53 @@ def scan(text: str) -> Structure:
     found = Structure()
     _Pass(found).run(cast("Iterator[tuple[_Event, Range]]", _PARSER.events_with_range(text)))
     return found
+
+
+class UnclosedBlock(NamedTuple):
+    """A block that only the end of the text closes."""
+
+    name: str
+    """Name of its kind, for messages."""
+    start: int
+    """Offset of its first line in bytes."""
+    content: int
+    """Offset behind its first line."""
+
+
+def unclosed_block(source: bytes, found: Structure) -> UnclosedBlock | None:
+    """The code fence or HTML comment that contains the end of a text because nothing closes it; None without one.
+
+    Args:
+        source: The text without frontmatter, in UTF-8.
+        found: Its structure.
+    """
+    if not found.opaque or source[found.opaque[-1][1] :].strip():
+        return None
+    start, end = found.opaque[-1]
+    text = source[start:end].rstrip()
+    if fence := _FENCE.match(text):
+        first, _, last = text.rpartition(b"\n")
+        mark, closing = fence[1], last.strip(b" \t>")
+        if first and len(closing) >= len(mark) and not closing.strip(mark[:1]):
+            return None
+        return UnclosedBlock("code fence", start, _line_end(source, start))
+    for before, after in reversed(found.opaque[:-1]):  # HTML is reported line by line
+        if after != start or _FENCE.match(source, before):
+            break
+        start = before
+    comment = source.rfind(b"<!--", start)
+    if comment < 0 or source.rfind(b"-->", start) > comment or source[:comment].rpartition(b"\n")[2].strip():
+        return None
+    return UnclosedBlock("HTML comment", comment, _line_end(source, comment))
+
+
+def _line_end(source: bytes, at: int) -> int:
+    """Offset behind the line that contains an offset."""
+    end = source.find(b"\n", at)
+    return end + 1 if end >= 0 else len(source)
+
+
+_FENCE = re.compile(rb"(`{3,}|~{3,})")
 
 
 def definition_spans(text: str) -> dict[str, tuple[int, int]]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from commonplace.domain.addresses import parse_address
-from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.documents import Finding
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema.fields import FIELD_TYPES, FieldRule, field_rule, rules_of
@@ -212,7 +213,7 @@ def _rubric_item(value: Json) -> RubricItem:
 def yaml_finding(problem: YamlProblem) -> Finding:
     """The error in the YAML of the file, with its line and column."""
     where = f"{SCHEMA_FILE}, line {problem.line + 1}, column {problem.column + 1}"
-    return Finding(problem.rule, Severity.ERROR, f"{where}: {problem.message}.", problem.key, problem.line + 1)
+    return finding_of(problem.rule, f"{where}: {problem.message}.", problem.key, problem.line + 1)
 
 
 def _fields(body: JsonObject) -> dict[str, FieldRule]:

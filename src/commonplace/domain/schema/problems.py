@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from commonplace.domain.documents import Finding
+from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import EntryType, RubricItem, Schema, rubric_of
 from commonplace.domain.schema.entry_paths import GIVEN_NAMES, path_pattern, placeholders
@@ -67,6 +69,14 @@ def schema_problems(schema: Schema) -> SchemaProblems:
     """The problems of the declarations in a `kb.yaml`."""
     values = mapping_of(schema.values)
     return SchemaProblems(tuple(_wrong(schema, values)), tuple(_not_understood(schema, values)))
+
+
+def declaration_findings(schema: Schema) -> Iterator[Finding]:
+    """The problems of a `kb.yaml` as findings, those of its YAML first."""
+    yield from schema.findings
+    problems = schema_problems(schema)
+    yield from (finding_of("bad_declaration", message) for message in problems.wrong)
+    yield from (finding_of("unknown_declaration", message) for message in problems.not_understood)
 
 
 def _wrong(schema: Schema, values: JsonObject) -> Iterator[str]:

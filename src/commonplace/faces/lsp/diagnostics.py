@@ -12,10 +12,12 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Link, LinkKind, Severity, Span
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.findings import RULES
 from commonplace.domain.links import link_key
 from commonplace.domain.query import ResolvedLink
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, whole_range
-from commonplace.services.quality import check_entry
+from commonplace.services.findings import page_issues
+from commonplace.services.health.page_rules import broken_link, dead_anchor
 
 SOURCE = "commonplace"
 BROKEN_LINK = "broken_link"
@@ -40,7 +42,7 @@ def diagnose(pages: EditorPages, page: EditorPage) -> list[Diagnostic]:
         is_saved = False
     record = page.collection.index.record(page.address)
     if is_saved and record is not None:
-        for issue in check_entry(pages.collections, page.collection, record):
+        for issue in page_issues(pages.collections, page.collection, record):
             if issue.rule not in _OWN_RULES:
                 place = _place(page, issue.line, issue.field)
                 found.append(_diagnostic(place, issue.rule, _SEVERITIES[issue.severity], issue.message))
@@ -69,15 +71,14 @@ def broken_at(pages: EditorPages, page: EditorPage, diagnostic: Diagnostic) -> t
 def _links(pages: EditorPages, page: EditorPage) -> Iterator[Diagnostic]:
     for rule, resolved in _broken(pages, page):
         place = page.lines.range(_place_of(resolved.link))
-        yield _diagnostic(place, rule, DiagnosticSeverity.Warning, _message(page, rule, resolved))
+        yield _diagnostic(place, rule, _SEVERITIES[RULES[rule]], _message(page, rule, resolved))
 
 
 def _message(page: EditorPage, rule: str, resolved: ResolvedLink) -> str:
     link = resolved.link
     if rule == BROKEN_LINK:
-        return f"The link to {link.raw[:80]!r} leads nowhere."
-    target = resolved.target or page.address
-    return f"{target.path} has no heading or block {link.fragment[:60]!r}. Name one that it has."
+        return broken_link(link.raw).message
+    return dead_anchor(resolved.target or page.address, link).message
 
 
 def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, ResolvedLink]]:

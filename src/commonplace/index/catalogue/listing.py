@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.findings import finding_of
 from commonplace.domain.query import Counts, Filter, ListQuery, Record, RecordPage, SortKey
 from commonplace.domain.records import LAST_DAY, day_number
 from commonplace.index.catalogue.database import sql
@@ -207,8 +207,8 @@ def records_with_findings(connection: sqlite3.Connection) -> list[Record]:
     found = records_where(connection, "f.findings > 0")
     for path, reason in connection.execute("SELECT path, reason FROM unreadable"):
         address = Address(path)
-        finding = Finding("unreadable", Severity.ERROR, reason)
-        found.append(Record(address=address, id=address.id, title=address.stem, type="", findings=(finding,)))
+        findings = (finding_of("unreadable", reason),)
+        found.append(Record(address=address, id=address.id, title=address.stem, type="", findings=findings))
     return sorted(found, key=lambda record: record.address.path)
 
 

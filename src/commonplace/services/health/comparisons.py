@@ -1,15 +1,16 @@
-"""Comparisons of pages: contradictions, near-duplicates, and pages older than the files that they describe."""
+"""Comparisons of pages: declared contradictions, near-duplicates, and pages older than the files that they describe."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.documents import Document, Severity
+from commonplace.domain.documents import Document, Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.records import iso_timestamp
@@ -17,47 +18,13 @@ from commonplace.services.collections import Collection
 
 log = logging.getLogger(__name__)
 
-HealthFinding = tuple[Address, int, str, Severity, str]
-"""Address, line (0 for the whole file), rule, severity, and message with the remedy."""
+LocatedFinding = tuple[Address, Finding]
+"""A page or other file, and what is wrong with it; the message has the remedy."""
 
 DESCRIBES = "describes"
 """Front-matter key that names the pages and files that a page describes, by path or [[link]]."""
-OWN_FIELDS = frozenset(
-    {
-        "id",
-        "page_id",
-        "parent_id",
-        "url",
-        "title",
-        "aliases",
-        "alias",
-        "tags",
-        "type",
-        "category",
-        "permalink",
-        "slug",
-        "date",
-        "created",
-        "created_at",
-        "updated",
-        "updated_at",
-        "version",
-        "labels",
-        "author_name",
-        "modified",
-        "review_by",
-        "author",
-        "authors",
-        "contradicts",
-        "contradicted_by",
-        "describes",
-    }
-)
-"""Front-matter keys whose values may differ between pages on the same subject."""
 CONTRADICTING = ("contradicts", "contradicted_by")
 """Front-matter keys, and relations of links, by which a page declares a contradiction."""
-MAX_VALUE_CHARS = 120
-"""Maximum number of characters of a field, or of a section of one line, that is compared."""
 MIN_LINE_BYTES = 40
 """Minimum length in bytes of a line that counts for near-duplicates."""
 MIN_SHARED_LINES = 4
@@ -66,8 +33,6 @@ MIN_SHARED_PART = 0.8
 """Minimum share of the shorter page's lines that two near-duplicates have in common."""
 MAX_LINES = 1_000
 """Maximum number of lines of a page that are compared for near-duplicates."""
-MAX_SAME_TITLE = 3
-"""Maximum number of pages of one title that are compared. A more common title ("Overview") names no single subject."""
 MAX_HOLDERS = 8
 """Maximum number of pages that share a line; a more common line is boilerplate and does not count."""
 
@@ -91,7 +56,7 @@ class LineIndex:
             for line in lines:
                 self._holders[line].append(number)
 
-    def findings(self) -> Iterator[HealthFinding]:
+    def findings(self) -> Iterator[LocatedFinding]:
         """A finding on the second page of each pair that shares most lines, but not all."""
         shared: Counter[tuple[int, int]] = Counter()
         # The lines of copied pages have the same set of pages, so that counting these sets is quick.
@@ -104,29 +69,10 @@ class LineIndex:
             if lines >= max(MIN_SHARED_LINES, MIN_SHARED_PART * least) and lines < most:
                 name = self._pages[one].path
                 message = f"It shares {lines} of {least} long lines with {name}. Keep them once, and link to them."
-                yield self._pages[two], 0, "near_duplicate", Severity.INFO, message
+                yield self._pages[two], finding_of("near_duplicate", message)
 
 
-def contradictions(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """Pages of one title with different values of a field or heading. The finding is on the page changed earlier."""
-    titled: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in records:
-        titled[record.title.casefold()].append(record)
-    for same in titled.values():
-        newest_first = sorted(same, key=lambda one: (one.updated, one.address), reverse=True)
-        stated: dict[str, tuple[str, Record]] = {}
-        for record in newest_first if 1 < len(same) <= MAX_SAME_TITLE else ():
-            for name, value in _statements(collection, record).items():
-                first, newer = stated.setdefault(name, (value, record))
-                if first != value:
-                    message = (
-                        f"{name} is {value!r} here and {first!r} in {newer.address.path}, which is newer"
-                        f" ({newer.updated[:10]}). Correct one of them."
-                    )
-                    yield record.address, 0, "contradiction", Severity.WARNING, message
-
-
-def declared(collection: Collection, record: Record) -> Iterator[HealthFinding]:
+def declared(collection: Collection, record: Record) -> Iterator[LocatedFinding]:
     """The contradictions that a page itself declares in its front matter."""
     for key in CONTRADICTING:
         for name in _named(record.frontmatter, key):
@@ -135,40 +81,25 @@ def declared(collection: Collection, record: Record) -> Iterator[HealthFinding]:
                 yield declared_contradiction(record.address, other.address)
 
 
-def declared_contradiction(source: Address, target: Address) -> HealthFinding:
+def declared_contradiction(source: Address, target: Address) -> LocatedFinding:
     """The finding for a page that declares a contradiction to another page."""
     message = f"It says that it contradicts {target.path}. Settle which of them holds."
-    return source, 0, "contradiction", Severity.WARNING, message
+    return source, finding_of("contradiction", message)
 
 
-def _statements(collection: Collection, record: Record) -> dict[str, str]:
-    """Short values of a page by field, and one-line sections by heading."""
-    found = {
-        f"The field {key}": str(value)
-        for key, value in record.frontmatter.items()
-        if key not in OWN_FIELDS and isinstance(value, str | int | float) and len(str(value)) <= MAX_VALUE_CHARS
-    }
-    document = document_or_none(collection, record.address)
-    for section in document.sections if document else ():
-        text = document.raw[section.content : section.end].strip() if document else b""
-        if section.level > 1 and text and b"\n" not in text and len(text) <= MAX_VALUE_CHARS:
-            found[f"The section {section.heading[:60]}"] = " ".join(text.decode("utf-8", "replace").split())
-    return found
-
-
-def outdated(collection: Collection, record: Record) -> Iterator[HealthFinding]:
+def outdated(collection: Collection, record: Record) -> Iterator[LocatedFinding]:
     """Files that a page describes and that changed after the page."""
     for name in _named(record.frontmatter, DESCRIBES):
         changed = _changed(collection, record.address, name)
         if changed is None:
             message = f"It describes {name[:80]!r}, which is not there. Correct `{DESCRIBES}`."
-            yield record.address, 0, "stale", Severity.WARNING, message
+            yield record.address, finding_of("stale", message)
         elif _is_later(changed, record.updated):
             message = (
                 f"It describes {name[:80]!r}, which changed on {changed[:10]}; this page is of {record.updated[:10]}."
                 " Bring it up to date."
             )
-            yield record.address, 0, "stale", Severity.WARNING, message
+            yield record.address, finding_of("stale", message)
 
 
 def _is_later(changed: str, updated: str) -> bool:

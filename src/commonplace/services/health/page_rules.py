@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, unportable
 from commonplace.domain.document_reader import Fragments
-from commonplace.domain.documents import Severity
+from commonplace.domain.documents import Document, Finding, Link
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection
 from commonplace.services.health.comparisons import (
     CONTRADICTING,
-    HealthFinding,
     LineIndex,
-    contradictions,
+    LocatedFinding,
     declared,
     declared_contradiction,
     document_or_none,
@@ -36,76 +35,89 @@ MAX_ATTACHMENTS = 20_000
 """Maximum number of files that are checked for being unused attachments."""
 
 
-def health_findings(
-    collection: Collection, records: Sequence[Record], today: date | None = None
-) -> Iterator[HealthFinding]:
-    """Everything that the rules of this package find in a collection.
+def collection_findings(
+    collection: Collection, records: Sequence[Record], today: date | None = None, *, read: bool = True
+) -> Iterator[LocatedFinding]:
+    """The findings of the rules of this package in a collection.
 
     Args:
         collection: The collection.
         records: Records of the pages.
         today: The current day; None for the clock's.
+        read: Whether to read the text of every page. Without it, rules about texts and attachments are left out.
     """
     day = (today or datetime.now(UTC).date()).isoformat()
     texts: dict[tuple[int, int], Address] = {}
     lines = LineIndex()
-    with collection.store.reading() as read:
+    with collection.store.reading() as content:
         for record in sorted(records, key=lambda one: one.address):
-            yield from _stale(record, day)
-            yield from outdated(collection, record)
-            yield from declared(collection, record)
+            yield from ((record.address, finding) for finding in _of_record(collection, record, day))
+            if not read:
+                continue
             try:
-                raw = read(record.address)
+                raw = content(record.address)
             except KnowledgeError:  # deleted meanwhile, or unreadable, which is another rule's finding
                 continue
-            yield from _of_text(record, raw)
+            yield from ((record.address, finding) for finding in _of_text(raw))
             yield from _same(record, raw, texts)
             lines.add(record.address, raw[block_end(raw) :])
-    yield from lines.findings()
-    yield from contradictions(collection, records)
-    yield from _linked(collection, records)
-    yield from _unused(collection)
-
-
-def known_findings(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    """Findings that need only the index: outdated pages, declared contradictions, broken anchors."""
-    day = datetime.now(UTC).date().isoformat()
-    for record in records:
-        yield from _stale(record, day)
-        yield from outdated(collection, record)
-        yield from declared(collection, record)
-    yield from _linked(collection, records)
-
-
-def _linked(collection: Collection, records: Sequence[Record]) -> Iterator[HealthFinding]:
-    known = {record.address for record in records}
+    pages = {record.address for record in records}
     links = collection.index.links_from(None, _LOOKED_AT)
-    yield from _of_links(collection, [one for one in links if one.source in known])
+    yield from link_findings(collection, [one for one in links if one.source in pages])
+    if read:
+        yield from lines.findings()
+        yield from _unused(collection)
 
 
-def page_findings(collection: Collection, record: Record) -> Iterator[HealthFinding]:
-    """The findings of the rules in one page, without comparison with others."""
-    yield from _stale(record, datetime.now(UTC).date().isoformat())
-    with suppress(KnowledgeError):  # deleted meanwhile, or unreadable, which is another rule's finding
-        yield from _of_text(record, collection.store.read(record.address))
-    yield from _of_links(collection, collection.index.links_from(record.address, _LOOKED_AT))
+def page_findings(
+    collection: Collection, record: Record, document: Document, links: Sequence[ResolvedLink]
+) -> Iterator[Finding]:
+    """The findings of the rules in one version of a page, without comparison with all others.
+
+    Args:
+        collection: The collection.
+        record: The record of the version.
+        document: The version.
+        links: Its links.
+    """
+    yield from _of_record(collection, record, datetime.now(UTC).date().isoformat())
+    yield from _of_text(document.raw)
+    yield from (finding for _, finding in link_findings(collection, links, document))
 
 
-def _of_text(record: Record, raw: bytes) -> Iterator[HealthFinding]:
+def broken_link(target: str, field: str = "", line: int = 0) -> Finding:
+    """The finding for a link that leads nowhere."""
+    return finding_of("broken_link", f"The link to {target[:80]!r} leads nowhere.", field, line)
+
+
+def dead_anchor(target: Address, link: Link, line: int = 0) -> Finding:
+    """The finding for a link to a heading or block that its target does not have."""
+    message = f"{target.path} has no heading or block {link.fragment[:60]!r}. Name one that it has."
+    return finding_of("dead_anchor", message, line=line)
+
+
+def _of_record(collection: Collection, record: Record, today: str) -> Iterator[Finding]:
+    yield from _past_review(record, today)
+    yield from (finding for _, finding in outdated(collection, record))
+    yield from (finding for _, finding in declared(collection, record))
+    if reason := unportable(record.address.path):
+        yield finding_of("unportable_name", f"{reason}. Rename it.")
+
+
+def _of_text(raw: bytes) -> Iterator[Finding]:
     for found in text_findings(raw):
-        line = raw.count(b"\n", 0, found.offset) + 1
-        yield record.address, line, found.rule, found.severity, found.message
+        yield finding_of(found.rule, found.message, line=raw.count(b"\n", 0, found.offset) + 1)
 
 
-def _stale(record: Record, today: str) -> Iterator[HealthFinding]:
+def _past_review(record: Record, today: str) -> Iterator[Finding]:
     for key in REVIEW_KEYS:
         value = record.frontmatter.get(key)
         if isinstance(value, str) and len(value) >= len(today) and value[:4].isdigit() and value[: len(today)] < today:
             message = f"It was to be reviewed by {value[:10]} ({key}). Review it, then set a later day."
-            yield record.address, 0, "stale", Severity.WARNING, message
+            yield finding_of("stale", message)
 
 
-def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> Iterator[HealthFinding]:
+def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> Iterator[LocatedFinding]:
     """A finding if another page has the same text, apart from blanks and front matter."""
     letters = raw[block_end(raw) :].translate(None, _BLANKS)
     if len(letters) < MIN_SAME_BYTES:
@@ -113,20 +125,30 @@ def _same(record: Record, raw: bytes, texts: dict[tuple[int, int], Address]) -> 
     first = texts.setdefault((len(letters), hash(letters)), record.address)
     if first != record.address:
         message = f"{first.path} has the same text. Keep one, and link to it from the other."
-        yield record.address, 0, "same_text", Severity.WARNING, message
+        yield record.address, finding_of("same_text", message)
 
 
-def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator[HealthFinding]:
-    """Declared contradictions, and links to missing headings and blocks."""
-    fragments: dict[Address, Fragments | None] = {}
+def link_findings(
+    collection: Collection, links: Sequence[ResolvedLink], version: Document | None = None
+) -> Iterator[LocatedFinding]:
+    """Declared contradictions, and links to missing headings and blocks.
+
+    Args:
+        collection: The collection.
+        links: Links of its documents.
+        version: A document that is read instead of the file at its address.
+    """
+    fragments: dict[Address, Fragments | None] = {version.address: Fragments(version)} if version else {}
     dead: dict[tuple[Address, str], bool] = {}
     anchors = collection.index.anchors({one.target for one in links if one.target and one.link.fragment})
-    read, raw = Address(""), b""
+    read, raw = (version.address, version.raw) if version else (Address(""), b"")
     for one in links:
         if one.link.relation in CONTRADICTING and one.target is not None:
             yield declared_contradiction(one.source, one.target)
         fragment, target = one.link.fragment, one.target
-        if not fragment or target is None or not target.is_document or fragment in anchors.get(target, ()):
+        if not fragment or target is None or not target.is_document:
+            continue
+        if target not in fragments and fragment in anchors.get(target, ()):
             continue
         if (target, fragment) not in dead:
             if target not in fragments:
@@ -140,11 +162,10 @@ def _of_links(collection: Collection, links: Sequence[ResolvedLink]) -> Iterator
             document = document_or_none(collection, one.source)
             read, raw = one.source, document.raw if document else b""
         line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
-        message = f"{target.path} has no heading or block {fragment[:60]!r}. Name one that it has."
-        yield one.source, line, "dead_anchor", Severity.WARNING, message
+        yield one.source, dead_anchor(target, one.link, line)
 
 
-def _unused(collection: Collection) -> Iterator[HealthFinding]:
+def _unused(collection: Collection) -> Iterator[LocatedFinding]:
     """Attachments that no page links to."""
     pending, looked = [""], 0
     while pending and looked < MAX_ATTACHMENTS:
@@ -160,7 +181,7 @@ def _unused(collection: Collection) -> Iterator[HealthFinding]:
                 continue
             if not collection.index.links_to(address, sentences=False):
                 message = "No page links to this file. Link to it, or delete it."
-                yield address, 0, "unused_attachment", Severity.INFO, message
+                yield address, finding_of("unused_attachment", message)
 
 
 def _is_attachment(address: Address) -> bool:

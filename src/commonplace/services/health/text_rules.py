@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import NamedTuple
 
-from commonplace.domain.documents import Severity
-
 
 class TextFinding(NamedTuple):
     """One finding in a text. The message never contains a secret."""
@@ -17,7 +15,6 @@ class TextFinding(NamedTuple):
     offset: int
     """Offset in bytes."""
     rule: str
-    severity: Severity
     message: str
 
 
@@ -99,7 +96,7 @@ def text_findings(raw: bytes) -> Iterator[TextFinding]:
     for start, end in islice(chain(orders, others), MAX_FINDINGS):
         shown = " ".join(raw[start:end].decode("utf-8", "replace").split())[:60]
         message = f"The text {shown!r} addresses an agent. Remove it, or quote it as what it is."
-        yield TextFinding(start, "addresses_agent", Severity.WARNING, message)
+        yield TextFinding(start, "addresses_agent", message)
     tokens = (one.start() for one in with_g if one.lastgroup == "token")
     github = (_secret(at, "a GitHub token") for at in tokens if _GITHUB_TOKEN.match(raw, at))
     yield from islice(chain(_keys(raw), github, _passwords(lower)), MAX_FINDINGS)
@@ -127,7 +124,7 @@ def _passwords(lower: bytes) -> Iterator[TextFinding]:
 
 def _secret(offset: int, name: str) -> TextFinding:
     message = f"This looks like {name}. Revoke it, then take it out of the page and of the history."
-    return TextFinding(offset, "secret", Severity.ERROR, message)
+    return TextFinding(offset, "secret", message)
 
 
 def _invisible(raw: bytes) -> Iterator[TextFinding]:
@@ -149,7 +146,7 @@ def _invisible(raw: bytes) -> Iterator[TextFinding]:
         letter = raw[found.start() : found.start() + 4].decode("utf-8", "ignore")[:1]
         name = _NAMES.get(letter, f"U+{ord(letter):04X}" if letter else "a code point")
         message = f"An invisible character ({name}) stands in this line. Remove it: readers do not see what it changes."
-        yield TextFinding(found.start(), "invisible_character", Severity.WARNING, message)
+        yield TextFinding(found.start(), "invisible_character", message)
 
 
 def _is_in_flag(raw: bytes, at: int) -> bool:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Severity
+from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
-from commonplace.services.collections import Collection
-from commonplace.services.health.page_rules import health_findings
-from commonplace.services.listing import every_document
-from commonplace.services.site.derived import PerState
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.findings import Issue, collection_issues
+from commonplace.services.site.derived import BoundedCache, PerState
 from commonplace.services.site.tree import records
 
 MAX_HUBS = 8
@@ -85,44 +85,38 @@ ORPHANS = PerState(_orphans)
 
 
 @dataclass(frozen=True, slots=True)
-class FindingRow:
-    """A finding in a document or another file."""
+class IssueRow:
+    """An issue with the title of its page."""
 
-    path: str
+    issue: Issue
     title: str
+    """The page's title; the path of another file."""
     is_document: bool
-    rule: str
-    severity: Severity
-    message: str
-    line: int
 
 
-_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+def issues(collections: Collections, collection: Collection, *, read: bool) -> tuple[IssueRow, ...]:
+    """The issues of a collection, most severe first, cached until it changes.
+
+    Args:
+        collections: All collections that the reader may see.
+        collection: One of them.
+        read: Whether to read every page; without it, the rules about texts and attachments are left out.
+    """
+    history = collection.store.history
+    states = tuple((one.name, one.index.generation) for one in collections)
+    head = history.head() if history.available else ""
+    key = (collection.store.identity, states, head, datetime.now(UTC).date(), read)
+    return _ISSUES.get(key) or _ISSUES.put(key, _issues(collections, collection, read=read), 1)
 
 
-def _findings(collection: Collection) -> tuple[FindingRow, ...]:
-    rows = [
-        FindingRow(record.address.path, record.title, True, one.rule, one.severity, one.message, one.line)
-        for record in collection.index.findings()
-        for one in record.findings
-    ]
-    return tuple(sorted(rows, key=lambda row: (_ORDER[row.severity], row.path, row.line)))
+def _issues(collections: Collections, collection: Collection, *, read: bool) -> tuple[IssueRow, ...]:
+    every = collection_issues(collections, collection, read=read)
+    named = {Address(issue.path) for issue in every}
+    titles = {one.address.path: one.title for one in records(collection, sorted(named))}
+    rows = [IssueRow(issue, titles.get(issue.path, issue.path), issue.path in titles) for issue in every]
+    return tuple(sorted(rows, key=lambda row: (SEVERITIES.index(row.issue.severity), row.issue.path, row.issue.line)))
 
 
-FINDINGS = PerState(_findings)
-"""Findings in the documents of each collection, most severe first."""
-
-
-def _health(collection: Collection) -> tuple[FindingRow, ...]:
-    every = list(every_document(collection))
-    titles = {record.address: record.title for record in every}
-    rows = [
-        FindingRow(address.path, titles.get(address, address.path), address in titles, rule, severity, message, line)
-        for address, line, rule, severity, message in health_findings(collection, every)
-    ]
-    rows += _findings(collection)
-    return tuple(sorted(rows, key=lambda row: (_ORDER[row.severity], row.path, row.line)))
-
-
-HEALTH = PerState(_health)
-"""`FINDINGS` together with those that require reading every document: outdated or repeated texts, anchors, secrets."""
+MAX_CACHED = 8
+"""Maximum number of lists of issues that are cached."""
+_ISSUES: BoundedCache[tuple[IssueRow, ...]] = BoundedCache(MAX_CACHED)

@@ -8,48 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.services.health.comparisons import MAX_HOLDERS, MAX_SAME_TITLE, outdated
-from commonplace.services.health.page_rules import health_findings
+from commonplace.services.health.comparisons import MAX_HOLDERS, outdated
+from commonplace.services.health.page_rules import collection_findings
 from commonplace.services.listing import every_document
 from indexed import Indexed
 
 
 def found_in(tmp_path: Path, files: dict[str, str | bytes]) -> list[tuple[str, str, str]]:
     with Indexed(tmp_path, files) as base:
-        found = health_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1))
-        return sorted((address.path, rule, message) for address, _, rule, _, message in found)
+        found = collection_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1))
+        return sorted((address.path, finding.rule, finding.message) for address, finding in found)
 
 
-def test_contradictions_are_found_by_title_and_date_and_where_they_are_declared(tmp_path: Path) -> None:
-    old, new = "updated: 2026-01-01", "updated: 2026-01-20"
+def test_pages_contradict_each_other_where_one_declares_it_and_not_because_they_share_a_title(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
-        "a.md": f"---\ntitle: Port\nport: 80\nby: A\n{old}\n---\n# Port\n\n## Limit\n\nTen.\n\n## Long\n\n1\n2.\n",
-        "b.md": f"---\ntitle: port\nport: 8080\nby: A\n{new}\n---\n# Port\n\n## Limit\n\nTwelve.\n\n## Long\n\nA\nB.\n",
+        "a.md": "---\ntitle: Port\nport: 80\n---\n# Port\n\n## Limit\n\nTen.\n",
+        "b.md": "---\ntitle: port\nport: 8080\n---\n# Port\n\n## Limit\n\nTwelve.\n",
         "c.md": "---\ntitle: Other\nport: 81\ncontradicts: '[[b]]'\n---\n# Other\n",
     }
     assert found_in(tmp_path, files) == [
-        (
-            "a.md",
-            "contradiction",
-            "The field port is '80' here and '8080' in b.md, which is newer (2026-01-20). Correct one of them.",
-        ),
-        (
-            "a.md",
-            "contradiction",
-            "The section Limit is 'Ten.' here and 'Twelve.' in b.md, which is newer (2026-01-20). Correct one of them.",
-        ),
         ("c.md", "contradiction", "It says that it contradicts b.md. Settle which of them holds."),
     ]
-
-
-def test_synced_pages_of_one_title_do_not_contradict_each_other_by_what_identifies_them(tmp_path: Path) -> None:
-    one = "page_id: 1\nurl: /x/1\nparent_id: 7\ncreated_at: 2026-01-01\nlabels: [a]\nauthor_name: A\nversion: 3"
-    other = "page_id: 2\nurl: /x/2\nparent_id: 8\ncreated_at: 2026-02-01\nlabels: [b]\nauthor_name: B\nversion: 4"
-    files: dict[str, str | bytes] = {
-        "a.md": f"---\ntitle: Port\n{one}\n---\n# Port\n\nOne text of its own.\n",
-        "b.md": f"---\ntitle: Port\n{other}\n---\n# Port\n\nAnother text that says more.\n",
-    }
-    assert found_in(tmp_path, files) == []
 
 
 def test_pages_that_share_most_long_lines_are_near_duplicates(tmp_path: Path) -> None:
@@ -107,6 +86,6 @@ def test_a_common_title_and_boilerplate_are_no_findings(tmp_path: Path) -> None:
     lines = "".join(f"Line {number} of a notice that stands on every single page.\n\n" for number in range(10))
     files: dict[str, str | bytes] = {
         f"{number}.md": f"---\ntitle: Overview\nport: {number}\n---\n{lines}\nPage {number}.\n"
-        for number in range(max(MAX_HOLDERS, MAX_SAME_TITLE) + 1)
+        for number in range(MAX_HOLDERS + 1)
     }
     assert found_in(tmp_path, files) == []

@@ -55,9 +55,11 @@ def test_rules_for_entries_count_one_step_less_in_a_page_of_a_plain_folder(tmp_p
     assert typed == [*zip(rules, ["warning", "warning", "error"], strict=True), ("missing_title", "error")]
 
 
-def test_a_page_with_a_type_of_its_own_is_an_entry_in_any_folder(tmp_path: Path) -> None:
-    assert found_in(tmp_path, "---\ntype: note\n---\nText.\n", None) == [("missing_title", "error")]
-    assert found_in(tmp_path / "titled", "---\ntype: note\n---\n# Über 文\n", None) == []
+def test_outside_of_a_typed_base_the_name_of_a_file_is_its_title_whatever_its_front_matter_says(tmp_path: Path) -> None:
+    text = "---\nid: daily-note\naliases: []\ntags: []\ntype: note\n---\nText.\n"
+    assert found_in(tmp_path, text, None) == []
+    assert found_in(tmp_path / "typed", text) == [("missing_title", "error")]
+    assert found_in(tmp_path / "titled", "---\ntype: note\n---\n# Über 文\n") == []
 
 
 def test_what_the_base_and_the_type_ask_both_is_said_once(tmp_path: Path) -> None:
@@ -71,4 +73,5 @@ def test_a_category_makes_no_entry_and_an_event_of_a_wiki_needs_no_date(tmp_path
     text = "---\ncategory: event\n---\nText.\n"
     assert found_in(tmp_path / "wiki", text, None) == []
     assert ("event_missing_date", "error") in found_in(tmp_path / "typed", text)
-    assert ("event_missing_date", "error") in found_in(tmp_path / "plain", "---\ntype: event\n---\n# E\n\nT.\n", None)
+    plain = found_in(tmp_path / "plain", "---\ntype: event\n---\n# E\n\nT.\n", None)
+    assert plain == [("event_missing_date", "warning")]

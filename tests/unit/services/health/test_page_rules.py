@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from commonplace.services.health.page_rules import health_findings, page_findings
+from commonplace.services.health.page_rules import collection_findings, page_findings
 from commonplace.services.listing import every_document
 from indexed import PERMISSIONS, Indexed, permissions_hold
 
@@ -26,8 +26,8 @@ def test_pages_are_judged_together(tmp_path: Path) -> None:
         "tool.py": "print()",
     }
     with Indexed(tmp_path, files) as base:
-        found = health_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1))
-        shown = sorted((address.path, line, rule) for address, line, rule, _, _ in found)
+        found = collection_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1))
+        shown = sorted((address.path, finding.line, finding.rule) for address, finding in found)
     assert shown == [
         ("a.md", 0, "stale"),
         ("a.md", 8, "dead_anchor"),
@@ -41,8 +41,8 @@ def test_a_page_is_stale_from_the_day_after_the_one_until_which_it_holds(tmp_pat
     days = ["2026-01-31", "2026-01-31T23:00:00+01:00", "2026-02-01", "soon", "2026", "[2020-01-01]", ""]
     files = {f"{number}.md": f"---\nexpires: {value}\n---\n# {number}\n" for number, value in enumerate(days)}
     with Indexed(tmp_path, files) as base:
-        found = list(health_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1)))
-    assert [(address.path, rule) for address, _, rule, _, _ in found] == [("0.md", "stale"), ("1.md", "stale")]
+        found = list(collection_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1)))
+    assert [(address.path, finding.rule) for address, finding in found] == [("0.md", "stale"), ("1.md", "stale")]
 
 
 def test_a_link_to_one_of_several_equal_headings_or_to_a_text_that_is_no_heading(tmp_path: Path) -> None:
@@ -53,7 +53,9 @@ def test_a_link_to_one_of_several_equal_headings_or_to_a_text_that_is_no_heading
     }
     with Indexed(tmp_path, files) as base:
         (record,) = [one for one in every_document(base.collection) if one.address.path == "a.md"]
-        found = [message for _, _, _, _, message in page_findings(base.collection, record)]
+        document = base.index.document(record.address)
+        links = base.index.resolve(document)
+        found = [finding.message for finding in page_findings(base.collection, record, document, links)]
     assert found == [
         "b.md has no heading or block 'uber'. Name one that it has.",
         "a.md has no heading or block 'nowhere'. Name one that it has.",
@@ -68,7 +70,7 @@ def test_equal_short_texts_and_program_files_are_no_findings(tmp_path: Path) -> 
         "y.zip": "1",
     }
     with Indexed(tmp_path, files) as base:
-        found = [(address.path, rule) for address, _, rule, _, _ in health_findings(base.collection, [])]
+        found = [(address.path, finding.rule) for address, finding in collection_findings(base.collection, [])]
     assert found == [("y.zip", "unused_attachment")]
 
 
@@ -79,5 +81,5 @@ def test_a_page_that_cannot_be_read_hides_no_finding_of_another(tmp_path: Path) 
         records = list(every_document(base.collection))
         (base.folder / "shut.md").chmod(0)
         with permissions_hold():
-            found = [(address.path, rule) for address, _, rule, _, _ in health_findings(base.collection, records)]
+            found = [(one.path, finding.rule) for one, finding in collection_findings(base.collection, records)]
     assert found == [("a.md", "invisible_character")]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from commonplace.services.collections import Collection
-from commonplace.services.site.overview import FINDINGS, HEALTH, MAX_HUBS, ORPHANS, OVERVIEWS, WANTED
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.site.overview import MAX_HUBS, ORPHANS, OVERVIEWS, WANTED, issues
 from indexed import Indexed
 
 FILES: dict[str, str | bytes] = {
@@ -47,25 +47,27 @@ def test_orphans_are_the_pages_that_no_other_links_to(collection: Collection) ->
 
 
 def test_what_is_wrong_comes_gravest_first(collection: Collection) -> None:
-    found = HEALTH.of(collection)
+    collections = Collections(lambda: [collection])
+    found = issues(collections, collection, read=True)
     order = ["error", "warning", "info"]
-    graveness = [order.index(row.severity.value) for row in found]
+    graveness = [order.index(row.issue.severity.value) for row in found]
     assert graveness == sorted(graveness)
-    rows = {(row.path, row.rule): row for row in found}
-    assert rows["c.md", "secret"].line == 1
+    rows = {(row.issue.path, row.issue.rule): row for row in found}
+    assert rows["c.md", "secret"].issue.line == 1
     assert (rows["p.png", "unused_attachment"].is_document, rows["p.png", "unused_attachment"].title) == (
         False,
         "p.png",
     )
-    assert {row.path for row in FINDINGS.of(collection)} == {"bad.md"}
-    assert set(FINDINGS.of(collection)) <= set(found)
+    without_reading = issues(collections, collection, read=False)
+    assert {row.issue.rule for row in without_reading} == {"bad_yaml", "broken_link", "orphan_entry"}
+    assert {(row.issue.path, row.issue.rule) for row in without_reading} <= rows.keys()
 
 
 def test_an_empty_collection_has_nothing_of_all_that(tmp_path_factory: pytest.TempPathFactory) -> None:
     with Indexed(tmp_path_factory.mktemp("empty")) as base:
         overview = OVERVIEWS.of(base.collection)
         assert (overview.counts.documents, overview.tags, overview.hubs) == (0, (), ())
-        assert not WANTED.of(base.collection) + ORPHANS.of(base.collection) + HEALTH.of(base.collection)
+        assert not WANTED.of(base.collection) + ORPHANS.of(base.collection)
 
 
 def test_no_more_hubs_are_shown_than_fit(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -24,8 +24,8 @@ from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.checks import check_pages, check_questions
 from commonplace.services.collections import Collections
+from commonplace.services.findings import Issue
 from commonplace.services.health.questions import QUESTIONS_FILE
-from commonplace.services.quality import Issue
 
 
 def command(
@@ -49,10 +49,11 @@ def command(
         commonplace check --questions
 
     Found are bad YAML, files that are no UTF-8, broken links and anchors, double ids, texts that stand twice, pages
-    past their review_by or older than what they describe, contradictions, secrets, invisible characters, text that
-    addresses agents, and files that cannot be served, one a line: PATH:LINE: severity: message [rule]. Near-duplicates,
-    and pages and attachments that nothing links to, are worth knowing and no more. The exit code is 1 when
-    there is an error or a warning. Nothing is changed.
+    past their review_by or older than what they describe, declared contradictions, secrets, invisible characters, text
+    that addresses agents, code fences that are not closed, conflicts that a merge left, and files that cannot be
+    served, one a line: PATH:LINE: severity: message [rule]. Near-duplicates, file names that Windows does not allow,
+    and pages and attachments that nothing links to, are worth knowing and no more. The exit code is 1 when there is an
+    error or a warning. Nothing is changed.
 
     questions.yaml in the folder is a list of {question, pages, budget}. With --questions the exit code is 1 when a
     search for a question does not find all of its pages within its budget of tokens (1000 without one).

@@ -21,7 +21,7 @@ from commonplace.faces.cli.options import AtOption, OptionalPageArgument, exclus
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
 from commonplace.faces.cli.pages import located, page_name, place_json, record_json, record_line
 from commonplace.faces.cli.session import Session, opened_at
-from commonplace.services import links, quality
+from commonplace.services import findings, links
 from commonplace.services.collections import Collections, FoundDocument
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 
@@ -130,7 +130,7 @@ def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
     out, collections = shown.session.out, shown.collections
     chosen = [found.collection] if found else collections.members
     address = found.record.address if found else None
-    broken = [one for collection in chosen for one in quality.broken_links(collections, collection, address)]
+    broken = [one for collection in chosen for one in findings.broken_links(collections, collection, address)]
     if out.as_json:
         rows: list[Json] = [
             {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.target}

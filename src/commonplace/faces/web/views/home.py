@@ -12,7 +12,7 @@ from commonplace.faces.web.withheld import visible_description
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
 from commonplace.services.site.documents import folder_document
-from commonplace.services.site.overview import FINDINGS, ORPHANS, OVERVIEWS, WANTED, CollectionOverview
+from commonplace.services.site.overview import ORPHANS, OVERVIEWS, WANTED, CollectionOverview
 from commonplace.services.site.tree import FOLDERS, SiteFolder
 
 MAX_FOLDERS = 14
@@ -32,7 +32,6 @@ class CollectionCard:
     commits: tuple[shown.ShownCommit, ...]
     about: tuple[CardRow, ...]
     """Parts that toolsets show for the collection."""
-    findings: int
     wanted: int
     orphans: int
 
@@ -62,7 +61,6 @@ def _card(request: PageRequest, collection: Collection) -> CollectionCard:
         start=folder_document(collection, ""),
         commits=tuple(shown.shown_commit(one) for one in LATEST.of(collection)[:SHOWN_COMMITS]),
         about=tuple(row for one in request.toolsets for row in one.about(request, collection)),
-        findings=len(FINDINGS.of(collection)),
         wanted=len(WANTED.of(collection)),
         orphans=len(ORPHANS.of(collection)),
     )

@@ -11,7 +11,7 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.site.documents import document_at_path
-from commonplace.services.site.overview import FINDINGS, HEALTH, ORPHANS, WANTED, FindingRow, WantedPage
+from commonplace.services.site.overview import ORPHANS, WANTED, IssueRow, WantedPage, issues
 from commonplace.services.site.tree import records
 
 PAGE_SIZE = 100
@@ -73,14 +73,16 @@ def orphans(request: PageRequest) -> PageResponse:
 def findings(request: PageRequest) -> PageResponse:
     """Findings in documents, most severe first."""
     more = request.query.get("more") == "1"
-    every: list[tuple[Collection, FindingRow]] = [
-        (collection, row) for collection in request.collections for row in (HEALTH if more else FINDINGS).of(collection)
+    every: list[tuple[Collection, IssueRow]] = [
+        (collection, row)
+        for collection in request.collections
+        for row in issues(request.collections, collection, read=more)
     ]
     severity = request.query.get("severity", "")
-    shown = [one for one in every if not severity or one[1].severity == severity]
+    shown = [one for one in every if not severity or one[1].issue.severity == severity]
     counts: dict[str, int] = {}
     for _, row in every:
-        counts[row.severity.value] = counts.get(row.severity.value, 0) + 1
+        counts[row.issue.severity.value] = counts.get(row.issue.severity.value, 0) + 1
     rows, number, last = _page_of(request, shown)
     return page(
         request,

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from posixpath import normpath
 
 from commonplace.domain.addresses import MAX_SHOWN_ADDRESS, Address, parse_address
-from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.document_reader import merge_conflicts
+from commonplace.domain.documents import Finding
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.cascade.rules.headings import heading_attributes, heading_key, scan_lines
@@ -20,8 +22,6 @@ CAPTURES = "captures/"
 RESERVED = frozenset({"index.md", "log.md"})
 """File names that OKF reserves for lists and logs, at every level."""
 
-_CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
-"""The lines with which git-merge(1) marks the two sides of a conflict, in order."""
 _BOM = b"\xef\xbb\xbf"
 _LINE_END = re.compile(r"\r\n?")
 _LINE_END_BYTES = re.compile(rb"\r\n|\r|\n")
@@ -85,29 +85,14 @@ def read_concept(identifier: str, raw: bytes) -> Concept:
         source.decode()
     except UnicodeDecodeError as error:
         message = "The file is not UTF-8 text; it is read as CP1252 there."
-        findings = (Finding("not_utf8", Severity.ERROR, message, line=raw.count(b"\n", 0, error.start) + 1),)
+        findings = (finding_of("not_utf8", message, line=raw.count(b"\n", 0, error.start) + 1),)
         source = decoded(source).encode()
     frontmatter = read_frontmatter(source)
     body = _LINE_END.sub("\n", source[frontmatter.span.end :].decode())
-    findings += tuple(_merge_conflicts(_LINE_END.sub("\n", source.decode())))
+    if b"<<<<<<<" in source:
+        findings += tuple(merge_conflicts(_LINE_END.sub("\n", source.decode())))
     concept = Concept(identifier, frontmatter.values, (), (*findings, *frontmatter.findings))
     return Concept(identifier, concept.frontmatter, flat_sections(body, concept.updated), concept.findings)
-
-
-def _merge_conflicts(text: str) -> Iterator[Finding]:
-    """A finding for each conflict that a merge has left in a text."""
-    if "<<<<<<<" not in text:
-        return
-    expected, began = 0, 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if _CONFLICT_MARKS[0].match(line):
-            expected, began = 1, number
-        elif expected and _CONFLICT_MARKS[expected].match(line):
-            expected += 1
-            if expected == len(_CONFLICT_MARKS):
-                message = "A merge has left both sides of a conflict here. Choose one, and remove the marker lines."
-                yield Finding("merge_conflict", Severity.ERROR, message, line=began)
-                expected = 0
 
 
 def flat_sections(body: str, updated: str | None) -> tuple[ConceptSection, ...]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from datetime import date
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.documents import Finding, Severity
+from commonplace.domain.documents import Finding
+from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.cascade.rules.concepts import id_at, read_concept, section_spans
@@ -70,4 +71,4 @@ def _begins_with_day(text: str) -> bool:
 
 
 def _error(rule: str, message: str, line: int) -> Finding:
-    return Finding(rule, Severity.ERROR, message, line=line)
+    return finding_of(rule, message, line=line)

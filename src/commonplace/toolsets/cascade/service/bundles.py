@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from commonplace.domain.documents import Finding, Severity
 from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.findings import finding_of
 from commonplace.services.checks import BundleReport
 from commonplace.services.collections import Collection
-from commonplace.services.quality import Issue
+from commonplace.services.findings import Issue
 from commonplace.toolsets.cascade.rules.okf import nonconformities
 
 
@@ -18,7 +18,7 @@ def check_bundle(collection: Collection) -> BundleReport:
         try:
             found = nonconformities(address, collection.store.read(address))
         except (NotFoundError, StorageError) as error:
-            found = [Finding("unreadable", Severity.ERROR, str(error))]
+            found = [finding_of("unreadable", str(error))]
         problems += (
             Issue(
                 collection=collection,

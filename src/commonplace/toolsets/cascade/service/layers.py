@@ -13,8 +13,9 @@ from typing import Protocol
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat, Revision
-from commonplace.domain.documents import Finding, Link, Severity
+from commonplace.domain.documents import Link
 from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.records import iso_timestamp
@@ -176,7 +177,7 @@ class FolderLayer:
         except NotFoundError:
             return None
         except StorageError as error:
-            return Concept(identifier, {}, (), (Finding("unreadable", Severity.ERROR, str(error)),))
+            return Concept(identifier, {}, (), (finding_of("unreadable", str(error)),))
         if stat is not None and stat.size <= MAX_CACHED_CONCEPT_BYTES and is_settled(stat):
             self._keep(identifier, stat, concept)
         return concept

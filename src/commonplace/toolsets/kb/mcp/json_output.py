@@ -27,7 +27,7 @@ from commonplace.services.links import LinkedDocument, shown_relation
 
 if TYPE_CHECKING:
     from commonplace.services import typed_entries
-    from commonplace.services.quality import Issue
+    from commonplace.services.findings import Issue
     from commonplace.services.typed_entries import SavedEntry
 else:
     typed_entries = LazyModule("commonplace.services.typed_entries")

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from commonplace.domain.documents import Severity
+from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.links import RELATIONS
 from commonplace.domain.query import ListQuery
 from commonplace.domain.schema import Schema
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.services import listing, quality
+from commonplace.services import findings, listing
 from commonplace.services.collections import Collection, find_document
 from commonplace.services.extensions import DEFAULT_TYPE
-from commonplace.services.quality import Issue
+from commonplace.services.findings import Issue
 from commonplace.services.typed_entries import current_schema, schema_findings
 from commonplace.toolsets.kb.mcp.json_output import (
     selected,
@@ -137,10 +138,10 @@ def kb_qa_validate(call: Call, arguments: KbQaValidate) -> ToolResult:
     collections = call.services.collections
     if arguments.entry_id:
         found = find_document(collections, arguments.entry_id, arguments.kb_name)
-        issues = quality.check_entry(collections, found.collection, found.record, strict=True)
+        issues = findings.page_issues(collections, found.collection, found.record, strict=True)
     else:
         issues = _all_issues(call, collections.select(arguments.kb_name))
-    kept = quality.at_least(issues, Severity(arguments.severity))
+    kept = findings.at_least(issues, Severity(arguments.severity))
     page, more = slice_of(kept, arguments.offset, arguments.limit)
     return {"issues": [show_issue(issue) for issue in page], "count": len(kept), "truncated": more, "has_more": more}
 
@@ -156,7 +157,7 @@ def kb_qa_status(call: Call, arguments: KbQaStatus) -> ToolResult:
     return {
         "total_entries": sum(collection.index.counts().documents for collection in chosen),
         "total_issues": len(issues),
-        "issues_by_severity": {severity.value: severities[severity.value] for severity in quality.SEVERITIES},
+        "issues_by_severity": {severity.value: severities[severity.value] for severity in SEVERITIES},
         "issues_by_rule": dict(Counter(issue.rule for issue in issues).most_common()),
         "coverage": _show_coverage(covered),
         "assessments": [_show_kept(collection, one) for collection, one in kept[:SHOWN_ASSESSMENTS]],
@@ -233,5 +234,5 @@ def _all_issues(call: Call, chosen: Sequence[Collection]) -> list[Issue]:
     return [
         issue
         for collection in chosen
-        for issue in quality.check_collection(collections, collection, call.progress, strict=True)
+        for issue in findings.collection_issues(collections, collection, call.progress, strict=True)
     ]

@@ -14,7 +14,7 @@ from commonplace.domain.links import RELATIONS
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.faces.retained import retained_list
-from commonplace.services import links, quality, typed_entries
+from commonplace.services import findings, links, typed_entries
 from commonplace.services.collections import (
     MAX_NEAREST_IDS,
     Collection,
@@ -260,5 +260,5 @@ def _warned(shown: dict[str, Json], rule: str, message: str) -> dict[str, Json]:
 def _quality(call: Call, collection: Collection, saved: SavedEntry) -> dict[str, Json]:
     """`qa_issues` of the written entry; {} if there are none."""
     record = collection.index.record(saved.written.address)
-    issues = quality.check_entry(call.services.collections, collection, record, strict=True) if record else ()
+    issues = findings.page_issues(call.services.collections, collection, record, strict=True) if record else ()
     return {"qa_issues": [show_issue(issue) for issue in issues]} if issues else {}

@@ -14,10 +14,10 @@ from commonplace.domain.json import Json
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.domain.slugs import slug
-from commonplace.services import quality, writes
+from commonplace.services import findings, writes
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.findings import Issue
 from commonplace.services.listing import every_document
-from commonplace.services.quality import Issue
 from commonplace.services.typed_entries import ASSESSMENT_TYPE
 from commonplace.services.writes import DocumentDraft
 
@@ -130,7 +130,7 @@ def history(collection: Collection) -> list[KeptAssessment]:
 def _assessment(
     collections: Collections, collection: Collection, target: Record, reference: str, when: datetime
 ) -> Assessment:
-    issues = tuple(quality.check_entry(collections, collection, target, strict=True))
+    issues = tuple(findings.page_issues(collections, collection, target, strict=True))
     severities = {issue.severity for issue in issues}
     status = "fail" if Severity.ERROR in severities else "warn" if Severity.WARNING in severities else "pass"
     return Assessment(_id_of(reference, when), target, reference, status, issues, _text_of(when))

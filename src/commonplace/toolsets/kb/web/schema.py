@@ -11,7 +11,7 @@ from commonplace.domain.schema.problems import schema_problems
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.services.quality import check_entry
+from commonplace.services.findings import page_issues
 from commonplace.services.site.overview import OVERVIEWS
 from commonplace.services.typed_entries import current_schema
 
@@ -63,7 +63,7 @@ def notes(request: PageRequest, found: FoundDocument) -> Sequence[CardRow]:
     """Row on a page of a typed base: its violations of the type or the rubric."""
     if not is_typed(current_schema(found.collection)):
         return ()
-    issues = check_entry(request.collections, found.collection, found.record)
+    issues = page_issues(request.collections, found.collection, found.record)
     breaches = tuple(one.message for one in issues if one.rule in TYPE_RULES)
     if not breaches:
         return ()

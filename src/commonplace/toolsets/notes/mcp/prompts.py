@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from commonplace.faces.mcp.toolset import Call
-from commonplace.services import quality
+from commonplace.services import findings
 from commonplace.services.listing import collection_names
 from commonplace.toolsets.notes.mcp.changes import changes
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges, NotesSearch
@@ -35,7 +35,7 @@ def tidy_folder(call: Call, arguments: Mapping[str, str]) -> str:
     found = [
         f"{problem.path}{f':{problem.line}' if problem.line else ''} {problem.rule}: {problem.message}"
         for collection in chosen
-        for problem in quality.check_collection(call.services.collections, collection)
+        for problem in findings.collection_issues(call.services.collections, collection)
         if problem.path.startswith(prefix)
     ]
     more = [f"… and {len(found) - MAX_TOLD} more"] if len(found) > MAX_TOLD else []

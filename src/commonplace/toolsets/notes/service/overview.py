@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address
-from commonplace.domain.documents import Link, LinkKind, Severity
+from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Filter, ListQuery, Record
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.health.page_rules import health_findings, known_findings
-from commonplace.services.links import broken, distinct_targets
+from commonplace.services.findings import collection_issues
 from commonplace.services.listing import every_document
 from commonplace.services.site.derived import BoundedCache
 from commonplace.toolsets.notes.service.link_graph import link_graph
@@ -65,7 +64,7 @@ class FolderOverview:
     naming: str
     linking: str
     findings: Sequence[FindingCount]
-    """Findings of `check` for up to `MAX_READ_PAGES` pages; above that, those of the index. Most severe first."""
+    """The findings of `check`, most severe first; of more than `MAX_READ_PAGES` pages without reading their texts."""
     read_only: str
 
 
@@ -192,30 +191,10 @@ def _style(link: Link) -> str:
 def _findings(
     collections: Collections, collection: Collection, records: Sequence[Record], prefix: str
 ) -> list[FindingCount]:
-    within = {record.address for record in records}
     places: dict[tuple[int, str], list[str]] = {}
-    for address, line, rule, severity in _found(collections, collection, records):
-        if address in within or (not address.is_document and address.path.startswith(prefix)):
-            shown = f"{address.path}:{line}" if line else address.path
-            places.setdefault((_SEVERITIES.index(severity), rule), []).append(shown)
+    for issue in collection_issues(collections, collection, read=len(records) <= MAX_READ_PAGES):
+        if issue.path.startswith(prefix):
+            shown = f"{issue.path}:{issue.line}" if issue.line else issue.path
+            places.setdefault((SEVERITIES.index(issue.severity), issue.rule), []).append(shown)
     ordered = sorted(places.items(), key=lambda one: (one[0][0], -len(one[1]), one[0][1]))
     return [FindingCount(rule, len(found), min(found)) for (_, rule), found in ordered]
-
-
-def _found(
-    collections: Collections, collection: Collection, records: Sequence[Record]
-) -> Iterator[tuple[Address, int, str, Severity]]:
-    for record in records:
-        for finding in record.findings:
-            yield record.address, finding.line, finding.rule, finding.severity
-    for link in distinct_targets(broken(collections, collection)):
-        yield link.source, 0, "broken_link", Severity.WARNING
-    for record in collection.index.orphans():
-        yield record.address, 0, "orphan", Severity.INFO
-    if not collection.is_past:
-        health = health_findings if len(records) <= MAX_READ_PAGES else known_findings
-        for address, line, rule, severity, _ in health(collection, records):
-            yield address, line, rule, severity
-
-
-_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)

@@ -13,7 +13,7 @@ import pytest
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
-from commonplace.services.quality import check_collection
+from commonplace.services.findings import collection_issues
 from commonplace.services.services import Services
 from commonplace.toolsets.notes.mcp import orientation
 from commonplace.toolsets.notes.mcp.orientation import links, overview
@@ -116,9 +116,9 @@ def test_broken_links_are_counted_as_the_checks_count_them(tmp_path: Path) -> No
     files = {"a.md": "# A\n\n[[no]] [[No]] [[no#part]] [x](no.md)\n\n[[other]]\n", "b.md": "# B\n\n[[no]] [[a]]\n"}
     with Indexed(tmp_path, files) as base:
         collections = Collections(lambda: [base.collection])
-        issues = [one for one in check_collection(collections, base.collection) if one.rule == "broken_link"]
+        issues = [one for one in collection_issues(collections, base.collection) if one.rule == "broken_link"]
         assert len(issues) == 4
-        assert "broken_link 4 (a.md)" in told(call_on(("links", base)))
+        assert "broken_link 4 (a.md:3)" in told(call_on(("links", base)))
 
 
 def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: Path) -> None:

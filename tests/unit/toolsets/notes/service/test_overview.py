@@ -120,29 +120,29 @@ def test_every_kind_of_finding_is_counted_the_gravest_first(tmp_path: Path) -> N
             ("secret", 1, "b.md:3"),
             ("stale", 2, "a.md"),
             ("addresses_agent", 1, "in/d.md:3"),
-            ("broken_link", 1, "b.md"),
+            ("broken_link", 1, "b.md:5"),
             ("dead_anchor", 1, "a.md:6"),
-            ("orphan", 1, "in/d.md"),
+            ("orphan_entry", 1, "in/d.md"),
             ("unused_attachment", 1, "unused.png"),
         ]
         assert findings(base, "in/") == [
             ("addresses_agent", 1, "in/d.md:3"),
             ("stale", 1, "in/c.md"),
-            ("orphan", 1, "in/d.md"),
+            ("orphan_entry", 1, "in/d.md"),
         ]
 
 
 def test_of_many_pages_only_what_the_index_shows_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(overview, "MAX_READ_PAGES", 3)
     with Indexed(tmp_path, FAULTY) as base:
-        assert [rule for rule, _, _ in findings(base)] == ["stale", "broken_link", "dead_anchor", "orphan"]
+        assert [rule for rule, _, _ in findings(base)] == ["stale", "broken_link", "dead_anchor", "orphan_entry"]
 
 
 def test_a_past_state_has_no_pages_that_are_out_of_date(tmp_path: Path) -> None:
     with Indexed(tmp_path, FAULTY) as base:
         past = replace(base.collection, is_past=True)
         found = folder_overview(base.collections, past, "").findings
-        assert [one.rule for one in found] == ["broken_link", "orphan"]
+        assert [one.rule for one in found] == ["broken_link", "orphan_entry"]
 
 
 def test_an_import_of_most_pages_is_no_late_change(tmp_path: Path) -> None:

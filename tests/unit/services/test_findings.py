@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.bootstrap import Application
-from commonplace.services import quality
+from commonplace.services import findings
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.quality import Issue
+from commonplace.services.findings import Issue
 from commonplace.settings import default_settings
 from indexed import Indexed
 
@@ -76,7 +76,7 @@ def issues(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Issue]]:
     application = Application([folder / "base"], settings)
     application.sync()
     (collection,) = application.services.collections
-    yield quality.check_collection(application.services.collections, collection)
+    yield findings.collection_issues(application.services.collections, collection)
     application.close()
 
 
@@ -101,8 +101,8 @@ def test_an_entry_that_keeps_every_rule_has_no_issue_and_orphans_are_those_witho
 
 def test_an_entry_that_is_deleted_meanwhile_does_not_stop_the_check_of_a_collection(tmp_path: Path) -> None:
     untitled = "---\ntype: note\n---\nNo heading.\n"
-    with Indexed(tmp_path, {"gone.md": untitled, "left.md": untitled}) as base:
+    with Indexed(tmp_path, {"kb.yaml": "name: base\n", "gone.md": untitled, "left.md": untitled}) as base:
         collection = Collection(name="base", store=base.store, index=base.index)
         (base.folder / "gone.md").unlink()
-        found = quality.check_collection(Collections(lambda: [collection]), collection)
+        found = findings.collection_issues(Collections(lambda: [collection]), collection)
     assert ("left", "missing_title") in {(issue.entry_id, issue.rule) for issue in found}

@@ -9,20 +9,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import LinkKind, Severity
+from commonplace.domain.documents import Document, Finding, LinkKind, Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.domain.findings import SEVERITIES, finding_of
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
-from commonplace.domain.schema import SCHEMA_FILE, Schema
+from commonplace.domain.schema import SCHEMA_FILE
+from commonplace.domain.schema.problems import declaration_findings
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.health.entry_rules import entry_findings, graded, is_entry
-from commonplace.services.health.page_rules import health_findings, page_findings
+from commonplace.services.health.entry_rules import entry_findings, is_entry
+from commonplace.services.health.page_rules import broken_link, collection_findings, page_findings
 from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 
-SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
-"""All severities, most severe first."""
 STEP = 50
 """Number of entries between two progress reports."""
 
@@ -38,7 +38,7 @@ class Issue:
     entry_id: str = ""
     """The reference by which the entry is addressed; the path if the file is not an entry."""
     rule: str
-    """A stable name: `bad_yaml`, `missing_title`, `broken_link`, `duplicate_id`, `orphan_entry`, `skipped`, ..."""
+    """A key of `domain.findings.RULES`."""
     severity: Severity
     field: str = ""
     """The frontmatter field with the issue, `body`, or "" for none."""
@@ -59,25 +59,45 @@ class BrokenLink:
     """The frontmatter field, or `body`."""
 
 
-def check_entry(
-    collections: Collections, collection: Collection, record: Record, *, strict: bool = False
+def page_issues(
+    collections: Collections,
+    collection: Collection,
+    record: Record,
+    version: Document | None = None,
+    *,
+    strict: bool = False,
 ) -> list[Issue]:
-    """Issues of one entry, by the rules that do not compare it with all others; `strict` as for `entry_findings`."""
-    reporter = _Reporter(collection, {record.address: record.reference}, strict)
-    issues = [*reporter.schema(), *reporter.entry(current_schema(collection), record)]
-    issues += (reporter.issue(*found) for found in page_findings(collection, record))
+    """Issues of one page, by the rules that do not compare it with all others, most severe first.
+
+    Args:
+        collections: All open collections, for links between them.
+        collection: The page's.
+        record: The page's record.
+        version: The version of the page that the record describes, with its text as it may be or was; None for the
+            page as it is.
+        strict: As for `entry_findings`.
+    """
+    reporter = _Reporter(collection, {record.address: record.reference})
+    with suppress(NotFoundError):  # deleted meanwhile
+        version = version or collection.index.document(record.address)
+    found = list(entry_findings(collection, current_schema(collection), record, version, strict=strict))
+    if version is not None:
+        links = collection.index.resolve(version)
+        found += page_findings(collection, record, version, links)
     same = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
+    issues = [*reporter.schema_errors(), *(reporter.issue(record.address, finding) for finding in found)]
     issues += reporter.duplicate_ids({record.id: [record.address.path, *same]}, [record])
     issues += reporter.broken(collections, record.address, {record.address: record})
     return _sorted(issues)
 
 
-def check_collection(
+def collection_issues(
     collections: Collections,
     collection: Collection,
     progress: Progress = lambda _done, _total: None,
     *,
     strict: bool = False,
+    read: bool = True,
 ) -> list[Issue]:
     """Issues of a collection, most severe first, then by entry.
 
@@ -86,6 +106,7 @@ def check_collection(
         collection: The collection.
         progress: Called with the number of checked entries.
         strict: As for `entry_findings`.
+        read: As for `page_rules.collection_findings`.
     """
     schema = current_schema(collection)
     everything = list(every_document(collection))
@@ -95,20 +116,21 @@ def check_collection(
     reporter = _Reporter(
         collection,
         {one.address: one.id if len(paths[one.id]) == 1 else one.address.path for one in everything},
-        strict,
     )
     records = [record for record in everything if record.type != ASSESSMENT_TYPE]
-    issues = [*reporter.schema(), *reporter.skipped(), *reporter.duplicate_ids(paths, everything)]
+    issues = [*reporter.declarations(), *reporter.skipped(), *reporter.duplicate_ids(paths, everything)]
     for number, record in enumerate(records):
         if number % STEP == 0:
             progress(number, len(records))
         with suppress(NotFoundError):  # the entry was deleted meanwhile
-            issues += list(reporter.entry(schema, record))
+            found = list(entry_findings(collection, schema, record, strict=strict))
+            issues += (reporter.issue(record.address, finding) for finding in found)
     progress(len(records), len(records))
-    issues += (reporter.issue(*found) for found in health_findings(collection, records))
+    located = collection_findings(collection, records, read=read) if not collection.is_past else ()
+    issues += (reporter.issue(address, finding) for address, finding in located)
     issues += reporter.broken(collections, None, {record.address: record for record in records})
     issues += reporter.orphans()
-    issues += reporter.duplicate_titles(schema, records)
+    issues += reporter.duplicate_titles(records, milder=not strict and not is_entry(schema))
     return _sorted(issues)
 
 
@@ -165,44 +187,34 @@ class _Reporter:
     collection: Collection
     references: Mapping[Address, str]
     """The reference by which each document is addressed."""
-    strict: bool
-    """Whether every document counts as an entry."""
 
-    def issue(self, address: Address, line: int, rule: str, severity: Severity, message: str, field: str = "") -> Issue:
-        """An issue of a document, or of another file."""
+    def issue(self, address: Address, finding: Finding) -> Issue:
+        """The issue of a finding in a document, or in another file."""
         return Issue(
             collection=self.collection,
             path=address.path,
-            line=line,
+            line=finding.line,
             entry_id=self.references.get(address, address.path),
-            rule=rule,
-            severity=severity,
-            field=field,
-            message=message,
+            rule=finding.rule,
+            severity=finding.severity,
+            field=finding.field,
+            message=finding.message,
         )
 
-    def entry(self, schema: Schema, record: Record) -> Iterator[Issue]:
-        """The findings of the rules for one entry."""
-        for found in entry_findings(self.collection, schema, record, strict=self.strict):
-            yield self.issue(record.address, found.line, found.rule, found.severity, found.message, found.field)
-
-    def schema(self) -> Iterator[Issue]:
-        """The error in the YAML of `kb.yaml`, on which every other rule depends."""
+    def schema_errors(self) -> Iterator[Issue]:
+        """Errors in the YAML of `kb.yaml`, on which every other rule depends."""
         for finding in current_schema(self.collection).findings:
-            place = Address(SCHEMA_FILE)
-            yield self.issue(place, finding.line, finding.rule, finding.severity, finding.message, finding.field)
+            yield self.issue(Address(SCHEMA_FILE), finding)
+
+    def declarations(self) -> Iterator[Issue]:
+        """All problems of `kb.yaml`."""
+        for finding in declaration_findings(current_schema(self.collection)):
+            yield self.issue(Address(SCHEMA_FILE), finding)
 
     def skipped(self) -> Iterator[Issue]:
         """Files that cannot be served."""
         for path, reason in self.collection.store.skipped():
-            yield Issue(
-                collection=self.collection,
-                path=path,
-                entry_id=path,
-                rule="skipped",
-                severity=Severity.WARNING,
-                message=f"Not served: {reason}.",
-            )
+            yield self.issue(Address(path), finding_of("skipped", f"Not served: {reason}."))
 
     def duplicate_ids(self, paths: Mapping[str, Sequence[str]], records: Sequence[Record]) -> Iterator[Issue]:
         """Entries whose id another entry has, too."""
@@ -210,34 +222,31 @@ class _Reporter:
             others = [path for path in paths[record.id] if path != record.address.path]
             if others:
                 message = f"{others[0]} has the same id {record.id[:80]!r}; both are reached by path only."
-                yield self.issue(record.address, 0, "duplicate_id", Severity.ERROR, message, "id")
+                yield self.issue(record.address, finding_of("duplicate_id", message, "id"))
 
     def broken(
         self, collections: Collections, address: Address | None, records: Mapping[Address, Record]
     ) -> Iterator[Issue]:
         """Links that lead nowhere, one issue for each target of an entry."""
-        for link in broken_links(collections, self.collection, address, each=False):
-            source = Address(link.path)
+        for found in broken_links(collections, self.collection, address, each=False):
+            source = Address(found.path)
             if source in records:
-                message = f"The link to {link.target[:80]!r} leads nowhere."
-                yield self.issue(source, link.line, "broken_link", Severity.WARNING, message, link.field)
+                yield self.issue(source, broken_link(found.target, found.field, found.line))
 
     def orphans(self) -> Iterator[Issue]:
         """Entries that no other entry links to."""
         for record in links.orphans(self.collection):
             if record.type != ASSESSMENT_TYPE:
-                message = "No other page links to this one."
-                yield self.issue(record.address, 0, "orphan_entry", Severity.INFO, message)
+                yield self.issue(record.address, finding_of("orphan_entry", "No other page links to this one."))
 
-    def duplicate_titles(self, schema: Schema, records: Sequence[Record]) -> Iterator[Issue]:
+    def duplicate_titles(self, records: Sequence[Record], *, milder: bool) -> Iterator[Issue]:
         """Entries whose title another entry has, too."""
         titles = Counter(fold(record.title) for record in records)
         for record in records:
             count = titles[fold(record.title)]
             if count > 1:
-                severity = graded(Severity.WARNING, entry=self.strict or is_entry(schema, record))
                 message = f"{count} entries have the title {record.title[:80]!r}."
-                yield self.issue(record.address, 0, "duplicate_title", severity, message, "title")
+                yield self.issue(record.address, finding_of("duplicate_title", message, "title", milder=milder))
 
 
 def _sorted(issues: Sequence[Issue]) -> list[Issue]:

@@ -1,0 +1,73 @@
+"""The rules by which a base is checked, each with its severity. Every face names a finding by its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from commonplace.domain.documents import Finding, Severity
+
+RULES: Mapping[str, Severity] = {
+    # Reading a file.
+    "bad_yaml": Severity.ERROR,
+    "bad_toml": Severity.ERROR,
+    "not_utf8": Severity.ERROR,
+    "unreadable": Severity.ERROR,
+    "merge_conflict": Severity.ERROR,
+    "unclosed_block": Severity.WARNING,
+    "unterminated_frontmatter": Severity.WARNING,
+    "duplicate_key": Severity.WARNING,
+    "yaml_alias": Severity.WARNING,
+    "lfs_pointer": Severity.WARNING,
+    "skipped": Severity.WARNING,
+    # One page.
+    "missing_title": Severity.ERROR,
+    "event_missing_date": Severity.ERROR,
+    "invalid_date": Severity.ERROR,
+    "empty_body": Severity.WARNING,
+    "importance_range": Severity.WARNING,
+    "rubric_violation": Severity.WARNING,
+    "schema_violation": Severity.WARNING,
+    "stale": Severity.WARNING,
+    "secret": Severity.ERROR,
+    "addresses_agent": Severity.WARNING,
+    "invisible_character": Severity.WARNING,
+    "unportable_name": Severity.INFO,
+    # Links of a page.
+    "broken_link": Severity.WARNING,
+    "dead_anchor": Severity.WARNING,
+    "contradiction": Severity.WARNING,
+    # A page among the others.
+    "duplicate_id": Severity.ERROR,
+    "duplicate_title": Severity.WARNING,
+    "same_text": Severity.WARNING,
+    "near_duplicate": Severity.INFO,
+    "orphan_entry": Severity.INFO,
+    "unused_attachment": Severity.INFO,
+    # Files of the base.
+    "bad_declaration": Severity.WARNING,
+    "unknown_declaration": Severity.INFO,
+    "unanswered_question": Severity.ERROR,
+    # Concepts of OKF.
+    "okf_frontmatter": Severity.ERROR,
+    "okf_type": Severity.ERROR,
+    "okf_index": Severity.ERROR,
+    "okf_log": Severity.ERROR,
+}
+"""Severity of each rule."""
+SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+"""All severities, most severe first."""
+_MILDER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.INFO, Severity.INFO: Severity.INFO}
+
+
+def finding_of(rule: str, message: str, field: str = "", line: int = 0, *, milder: bool = False) -> Finding:
+    """A finding with its rule's severity.
+
+    Args:
+        rule: A key of `RULES`.
+        message: What is wrong, and the remedy.
+        field: The frontmatter key with the problem; "" for none.
+        line: Line number from 1; 0 for the whole file.
+        milder: Whether the severity is one step less, for rules of typed bases that a plain page does not meet.
+    """
+    severity = RULES[rule]
+    return Finding(rule, _MILDER[severity] if milder else severity, message, field, line)
