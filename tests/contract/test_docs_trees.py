@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from commonplace.domain.addresses import Address, is_document_path, read_also
-from commonplace.domain.query import SearchQuery
+from commonplace.domain.query import Filter, SearchQuery
 from commonplace.index import open_index
 from commonplace.services.collections import Collection
 from commonplace.services.writes import renames
@@ -111,6 +112,24 @@ def test_search_shows_the_readers_language_first_and_no_copy_twice_before_other_
             hits = german.search(SearchQuery(text="rsync")).hits
         assert hits[0].record.address.path == "pages.de/common/rsync.md"
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_folder_of_translations_is_searched_as_the_whole_tree_is_in_the_readers_language(tmp_path: Path) -> None:
+    files = {
+        f"docs/{code}/sharp.md": f"# Sharp\n\nsharp error {word}\n" * 3 for code, word in (("en", "mean"), ("ja", ""))
+    }
+    files |= {
+        f"docs/en/{name}.md": f"# {name}\n\nAn error of sharp, {name} {'more ' * len(name)}.\n"
+        for name in ("ab", "tree")
+    }
+    files |= {"docs/ja/tree.md": "# sharp error\n\nsharp error\n"}
+    with Indexed(tmp_path, files) as base:
+        query = SearchQuery(text="sharp error mean")
+        whole = base.index.search(query).hits
+        english = base.index.search(replace(query, filter=Filter(prefix="docs/en/"))).hits
+    seen = [hit.record.address.path for hit in whole if hit.record.address.path.startswith("docs/en/")]
+    assert [hit.record.address.path for hit in english] == seen
+    assert [hit.score for hit in whole] == sorted((hit.score for hit in whole), reverse=True)
 
 
 def test_further_files_are_read_as_the_setting_says() -> None:

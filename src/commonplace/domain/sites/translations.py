@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -27,6 +27,8 @@ _CLEAR = _words(
 )
 """Codes for which a single folder counts as translations, because folders rarely have these names otherwise."""
 _CODE = re.compile(r"([A-Za-z]{2})(?:[-_]([A-Za-z]{4}))?(?:[-_]([A-Za-z]{2}|\d{3}))?")
+MIN_COPY_SHARE = 0.7
+"""Minimum score of the copy in the reader's language, relative to that of the best copy, 0 to 1."""
 ORIGINAL = ""
 """The language of a page whose path names no language."""
 
@@ -86,28 +88,31 @@ def readings(path: str, folders: Collection[str]) -> list[Translation]:
     return [Translation(_docusaurus_original(one.text), one.language) for one in found]
 
 
-def translations_behind(paths: Sequence[str], wanted: str, folders: Collection[str]) -> list[str]:
-    """The paths in an order where one copy of each text has the rank of the best copy, and the others are at the end.
+def translations_behind(scores: Mapping[str, float], wanted: str, folders: Collection[str]) -> set[str]:
+    """The paths for which another copy of the text stands: that in the reader's language, if it matches about as well.
+
+    A copy that matches much better is in the language of the query, and stands for the others.
 
     Args:
-        paths: Paths, best first.
+        scores: Scores by path.
         wanted: The reader's language, such as `de` or `pt-br`.
         folders: The `language_folders` of the collection.
     """
     texts: dict[str, list[tuple[str, str]]] = {}
-    for path in paths:
+    for path in scores:
         for text, language in readings(path, folders):
             texts.setdefault(text, []).append((language, path))
-    placed: dict[str, str] = {}
+    shown: set[str] = set()
     behind: set[str] = set()
     for copies in texts.values():
-        copies = [copy for copy in copies if copy[1] not in behind and copy[1] not in placed.values()]  # noqa: PLW2901
+        copies = [copy for copy in copies if copy[1] not in behind | shown]  # noqa: PLW2901
         if len({language for language, _ in copies}) > 1:
-            best = min(copies, key=lambda copy: _rank(copy[0], wanted))[1]
-            placed[copies[0][1]] = best
+            least = MIN_COPY_SHARE * max(scores[path] for _, path in copies)
+            near = [copy for copy in copies if scores[copy[1]] >= least]
+            best = min(near, key=lambda copy: _rank(copy[0], wanted))[1]
+            shown.add(best)
             behind |= {path for _, path in copies} - {best}
-    front = [placed.get(path, path) for path in paths if path in placed or path not in {*behind, *placed.values()}]
-    return [*front, *(path for path in paths if path in behind)]
+    return behind
 
 
 def language_of(environment: Mapping[str, str]) -> str:

@@ -13,9 +13,10 @@ TRANSLATION_WINDOW = 100
 def readers_language_first(
     scores: Mapping[int, float], paths: Mapping[int, str], language: str, folders: Collection[str]
 ) -> dict[int, float]:
-    """A ranking in which one copy of each text has the rank of the best copy, and the others are behind the window.
+    """A ranking in which one copy of each text keeps its place, and the others are behind the window.
 
-    The scores remain in descending order: documents change places, scores do not.
+    Each document keeps its score, so that a filter by folder does not change the order; those behind have at most the
+    score of the last one before them.
 
     Args:
         scores: Scores by document, best first.
@@ -23,6 +24,9 @@ def readers_language_first(
         language: The reader's language.
         folders: The folders that hold translations.
     """
-    keys = {paths[key]: key for key in scores if key in paths}
-    order = [keys[path] for path in translations_behind(list(keys), language, folders)]
-    return dict(zip([*order, *(key for key in scores if key not in paths)], scores.values(), strict=True))
+    by_path = {paths[key]: score for key, score in scores.items() if key in paths}
+    behind = translations_behind(by_path, language, folders)
+    front = {key: score for key, score in scores.items() if key in paths and paths[key] not in behind}
+    least = min(front.values(), default=0.0)
+    moved = {key: min(score, least) for key, score in scores.items() if key in paths and key not in front}
+    return {**front, **moved, **{key: score for key, score in scores.items() if key not in paths}}

@@ -33,25 +33,41 @@ def test_folders_named_by_codes_count_beside_others_or_if_they_are_hardly_anythi
     assert language_folders(folders) == found
 
 
-def test_the_copy_in_the_readers_language_takes_the_place_of_the_first_and_the_others_go_to_the_end() -> None:
-    paths = ["pages.fr/common/rsync.md", "pages.de/common/rsync.md", "other.md", "pages/common/rsync.md", "last.md"]
+RSYNC = {
+    "pages.fr/common/rsync.md": 9.0,
+    "pages.de/common/rsync.md": 8.0,
+    "other.md": 7.5,
+    "pages/common/rsync.md": 7.0,
+    "last.md": 1.0,
+}
+
+
+def test_the_copy_in_the_readers_language_stands_for_the_others() -> None:
     folders = language_folders(TLDR)
-    english = ["pages/common/rsync.md", "other.md", "last.md", "pages.fr/common/rsync.md", "pages.de/common/rsync.md"]
-    german = ["pages.de/common/rsync.md", "other.md", "last.md", "pages.fr/common/rsync.md", "pages/common/rsync.md"]
-    assert translations_behind(paths, "en", folders) == english
-    assert translations_behind(paths, "de", folders) == german
+    assert translations_behind(RSYNC, "en", folders) == {"pages.fr/common/rsync.md", "pages.de/common/rsync.md"}
+    assert translations_behind(RSYNC, "de", folders) == {"pages.fr/common/rsync.md", "pages/common/rsync.md"}
+
+
+def test_a_copy_that_matches_much_better_stands_for_the_one_in_the_readers_language() -> None:
+    question_in_french = RSYNC | {"pages/common/rsync.md": 4.0, "pages.de/common/rsync.md": 3.0}
+    behind = {"pages/common/rsync.md", "pages.de/common/rsync.md"}
+    assert translations_behind(question_in_french, "en", language_folders(TLDR)) == behind
 
 
 def test_a_page_that_is_found_in_one_language_alone_stays_where_it_is() -> None:
-    paths = ["pages.fr/common/rsync.md", "other.md"]
-    assert translations_behind(paths, "en", language_folders(TLDR)) == paths
+    paths = {"pages.fr/common/rsync.md": 2.0, "other.md": 1.0}
+    assert translations_behind(paths, "en", language_folders(TLDR)) == set()
 
 
 def test_other_regions_the_original_and_english_follow_in_this_order() -> None:
     folders = ["d/en", "d/pt", "d/fr"]
-    assert translations_behind(["d/fr/a.md", "d/pt/a.md"], "pt-br", folders)[0] == "d/pt/a.md"
-    assert translations_behind(["d/fr/a.md", "d/en/a.md", "d/a.md"], "ja", folders)[0] == "d/a.md"
-    assert translations_behind(["d/fr/a.md", "d/en/a.md"], "ja", folders)[0] == "d/en/a.md"
+
+    def behind(wanted: str, *paths: str) -> set[str]:
+        return translations_behind(dict.fromkeys(paths, 1.0), wanted, folders)
+
+    assert behind("pt-br", "d/fr/a.md", "d/pt/a.md") == {"d/fr/a.md"}
+    assert behind("ja", "d/fr/a.md", "d/en/a.md", "d/a.md") == {"d/fr/a.md", "d/en/a.md"}
+    assert behind("ja", "d/fr/a.md", "d/en/a.md") == {"d/fr/a.md"}
 
 
 def test_a_translation_is_named_before_the_suffix_or_by_docusaurus() -> None:

@@ -9,17 +9,12 @@ SCORES = {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6, 9: 0.5}
 FOLDERS = ["de", "en", "fr"]
 
 
-def test_the_copy_in_the_language_stands_where_the_best_one_stood() -> None:
-    found = readers_language_first(SCORES, PATHS, "en", FOLDERS)
-    assert list(found)[:2] == [2, 3]
-    assert set(found) == set(SCORES)
+def test_the_copy_in_the_language_keeps_its_place_and_the_others_are_behind_the_window() -> None:
+    assert list(readers_language_first(SCORES, PATHS, "en", FOLDERS)) == [2, 3, 1, 4, 9]
 
 
-def test_scores_fall_from_the_first_to_the_last_and_what_has_no_path_stays_behind() -> None:
-    found = readers_language_first(SCORES, PATHS, "fr", FOLDERS)
-    assert list(found.values()) == list(SCORES.values())
-    assert list(found)[-1] == 9
-    assert next(iter(found)) == 4
+def test_each_document_has_its_own_score_and_those_behind_no_more_than_the_last_before_them() -> None:
+    assert readers_language_first(SCORES, PATHS, "en", FOLDERS) == {2: 0.8, 3: 0.7, 1: 0.7, 4: 0.6, 9: 0.5}
 
 
 def test_without_translations_the_order_stays() -> None:
