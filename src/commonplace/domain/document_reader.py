@@ -105,6 +105,31 @@ def _unclosed(source: bytes, base: int, found: Structure) -> Sequence[Finding]:
     return (finding_of("unclosed_block", message, line=line),)
 
 
+MAX_OPEN_BLOCKS = 50
+"""Maximum number of unclosed blocks of one document, one behind the other, in which headings are looked for."""
+
+
+def hidden_headings(document: Document) -> list[tuple[int, str]]:
+    """The headings inside of a block that nothing closes, which would be sections without it.
+
+    Returns:
+        Offset in the document's encoded text and text of each, in order.
+    """
+    if not any(finding.rule == "unclosed_block" for finding in document.findings):
+        return []
+    source, start, hidden = document.encoded, document.body_start, list[tuple[int, str]]()
+    for number in range(MAX_OPEN_BLOCKS):
+        text = source[start:]
+        found = scan(text.decode("utf-8", "replace"))
+        if number:
+            hidden += ((start + one.start, "".join(piece for _, piece in one.pieces)) for one in found.headings)
+        block = unclosed_block(text, found)
+        if block is None:
+            break
+        start += block.content
+    return hidden
+
+
 _CONFLICT_MARKS = (re.compile(r"<{7}(?: |\Z)"), re.compile(r"={7}\Z"), re.compile(r">{7}(?: |\Z)"))
 """The lines with which git-merge(1) marks the two sides of a conflict, in order."""
 

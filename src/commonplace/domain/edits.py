@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import hidden_headings, read_document
 from commonplace.domain.documents import Document, LinkKind, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.frontmatter_links import ScalarStyles
@@ -44,7 +46,7 @@ def replace_section(
     end = section.tree_end if subsections and section.level else section.end
     if keep_heading and section.level:
         text = _without_heading(document.raw[section.start : section.content].decode(), text)
-    return _replaced(document, start, end, text)
+    return keep_sections(document, start, end, _replaced(document, start, end, text))
 
 
 def replace_text(document: Document, text: str) -> bytes:
@@ -97,7 +99,7 @@ def remove_section(document: Document, section: Section) -> bytes:
     """
     _require_text(document)
     end = section.tree_end if section.level else section.end
-    return document.raw[: section.start] + document.raw[end:]
+    return keep_sections(document, section.start, end, document.raw[: section.start] + document.raw[end:])
 
 
 def insert_text(document: Document, at: int, text: str) -> bytes:
@@ -136,7 +138,58 @@ def replace_range(document: Document, start: int, end: int, text: str) -> bytes:
         InvalidInputError: the document is not UTF-8, or the text is not valid Unicode.
     """
     _require_text(document)
-    return _replaced(document, start, end, text)
+    return keep_sections(document, start, end, _replaced(document, start, end, text))
+
+
+def keep_sections(document: Document, start: int, end: int, changed: bytes) -> bytes:
+    """The new bytes of an edit of one part, if it takes away no section that it does not name.
+
+    An edit names the sections that begin in the replaced range. Those behind a code fence that nothing closes are in no
+    list of sections, so that nobody names them; the new text must have their heading lines.
+
+    Args:
+        document: The document before the edit.
+        start: Start of the replaced range.
+        end: End of the replaced range.
+        changed: The new bytes.
+
+    Raises:
+        InvalidInputError: kind "content": a section would be deleted or hidden; the message names it.
+    """
+    behind = [(at, heading) for at, heading in hidden_headings(document) if start <= at < end]
+    others = [one.heading for one in document.sections if one.level and not start <= one.start < end]
+    if not behind and not others:
+        return changed
+    again = read_document(document.address, changed)
+    there = Counter(section.heading for section in again.sections if section.level)
+    hidden = list((Counter(others) - there).elements())
+    if hidden:
+        raise InvalidInputError(
+            f"The content would hide {_named(hidden)}: a code fence, HTML block or comment is not closed",
+            kind="content",
+            hint="Close it, in the content or at the end of the document.",
+        )
+    raw = document.raw
+    lines = {line.strip() for line in changed[start : len(changed) - len(raw) + end].splitlines()}
+    lost = [heading for at, heading in behind if raw[at:].partition(b"\n")[0].strip() not in lines]
+    if lost:
+        block = next(finding for finding in document.findings if finding.rule == "unclosed_block")
+        raise InvalidInputError(
+            f"The edit would delete {_named(lost)}, behind the code fence or comment that begins in line {block.line}"
+            " and is not closed",
+            kind="content",
+            hint="Close it first. Or give the whole text, with it closed and with every heading behind it.",
+        )
+    return changed
+
+
+MAX_NAMED = 5
+"""Maximum number of sections that a message names."""
+
+
+def _named(headings: Sequence[str]) -> str:
+    more = f" and {len(headings) - MAX_NAMED:,} more" if len(headings) > MAX_NAMED else ""
+    return ", ".join(repr(heading[:80]) for heading in headings[:MAX_NAMED]) + more
 
 
 def replace_once(document: Document, old: str, new: str, occurrence: int = 0) -> bytes:

@@ -219,3 +219,30 @@ def test_a_lone_surrogate_is_refused() -> None:
     ):
         with pytest.raises(InvalidInputError, match="surrogate"):
             edit()
+
+
+OPEN = "# T\n\n## A\n\n```sh\n# install\n\n## B\n\nBe.\n\n~~~\n## C\n"
+
+
+def test_an_edit_of_a_section_takes_none_away_that_an_unclosed_fence_hides() -> None:
+    document = page(OPEN)
+    section = find_section(document, ["A"])
+    for edit in (
+        lambda: edits.replace_section(document, section, "New."),
+        lambda: edits.remove_section(document, section),
+        lambda: edits.replace_range(document, section.content, len(document.raw), "New."),
+    ):
+        with pytest.raises(InvalidInputError, match=r"would delete 'install', 'B', 'C'.*line 5") as caught:
+            edit()
+        assert "heading behind it" in caught.value.hint
+    closed = "```sh\n# install\n```\n\n## B\n\nBe.\n\n## C\n"
+    assert edits.replace_section(document, section, closed) == f"# T\n\n## A\n\n{closed}".encode()
+    assert b"code\n" in edits.replace_section(document, find_section(document, ["T"]), f"code\n\n## A\n\n{closed}")
+
+
+def test_an_edit_of_a_section_hides_none_behind_it() -> None:
+    document = page("## A\n\nx\n\n## B\n\ny\n")
+    for text in ("```\nx", "<!-- x"):
+        with pytest.raises(InvalidInputError, match="would hide 'B'"):
+            edits.replace_section(document, find_section(document, ["A"]), text)
+        assert edits.replace_section(document, find_section(document, ["B"]), text).endswith(f"{text}\n".encode())

@@ -63,7 +63,7 @@ class EditOptions:
     def chosen_option(self) -> str:
         """The one option that was given; "" if none was.
 
-        ConfigError: several options were given.
+        Raises:
             ConfigError: several options were given.
         """
         given = {

@@ -6,7 +6,13 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.projects.mcp import parameters
 from commonplace.toolsets.projects.mcp.call_envelope import new_project_notice, with_subsections
-from commonplace.toolsets.projects.rules.chapters import TOP_LEVEL, Chapter, introduction_of, read_chapters
+from commonplace.toolsets.projects.rules.chapters import (
+    TOP_LEVEL,
+    Chapter,
+    introduction_of,
+    read_chapters,
+    unclosed_warning,
+)
 from commonplace.toolsets.projects.rules.knowledge import Metadata, metadata_of
 from commonplace.toolsets.projects.service import chapters, knowledge
 from commonplace.toolsets.projects.service.chapters import ChapterReference, ChapterResult
@@ -43,7 +49,8 @@ def get_knowledge_file(projects: ProjectStore, arguments: parameters.DocumentArg
                 {"title": chapter.title, "content": chapter.text, "summary": chapter.summary} for chapter in found
             ],
             "full_content": decoded(document.raw),
-        }
+        },
+        **_warned(unclosed_warning(document)),
     }
 
 
@@ -84,12 +91,13 @@ def remove_chapter(projects: ProjectStore, arguments: parameters.ChapterArgument
 
 def list_chapters(projects: ProjectStore, arguments: parameters.DocumentArguments) -> JsonObject:
     """Titles and summaries of a document's chapters."""
-    name, found = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
+    name, found, warning = chapters.list_chapters(projects, arguments.project_id, arguments.filename)
     return {
         "project_id": arguments.project_id,
         "filename": name,
         "total_chapters": len(found),
         "chapters": [{"title": chapter.title, "summary": chapter.summary, "index": chapter.index} for chapter in found],
+        **_warned(warning),
     }
 
 
@@ -135,6 +143,7 @@ def _show_reading(reading: ChapterResult) -> JsonObject:
             "has_next": False,
             "has_previous": reading.total > 0,
             "message": "No more chapters: this was the last one",
+            **_warned(reading.warning),
         }
     return {
         "title": chapter.title,
@@ -144,4 +153,10 @@ def _show_reading(reading: ChapterResult) -> JsonObject:
         "total_chapters": reading.total,
         "has_next": chapter.index + 1 < reading.total,
         "has_previous": chapter.index > 0,
+        **_warned(reading.warning),
     }
+
+
+def _warned(warning: str) -> dict[str, Json]:
+    """The key `warning`; {} without one."""
+    return {"warning": warning} if warning else {}

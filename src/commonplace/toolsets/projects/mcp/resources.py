@@ -55,7 +55,7 @@ def _content(projects: ProjectStore, parts: Sequence[str]) -> ResourceContents:
             return _json({"files": files, "count": len(files)})
         case [project_id, "chapters", filename]:
             document = knowledge.get_document(projects, project_id, filename)
-            _, found = chapters.list_chapters(projects, project_id, filename)
+            _, found, _ = chapters.list_chapters(projects, project_id, filename)
             shown = [{"title": one.title, "level": one.section.level, "summary": one.summary} for one in found]
             title = metadata_of(document).title
             return _json({"filename": document.address.name, "title": title, "chapters": shown, "count": len(shown)})

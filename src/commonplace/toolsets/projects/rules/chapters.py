@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from commonplace.domain.addresses import Address, visible_form
-from commonplace.domain.document_reader import read_document
+from commonplace.domain.document_reader import hidden_headings, read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section, replace_section
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
@@ -30,6 +30,8 @@ Position: TypeAlias = Literal["before", "after", "end"]
 TOP_LEVEL, LAST_LEVEL = 2, 4
 """First and last level of chapter headings."""
 MAX_SUMMARY_SHOWN = 100
+MAX_HIDDEN_SHOWN = 5
+"""Maximum number of hidden headings that a warning names."""
 
 _BLANK = b" \t\r\n"
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n")
@@ -76,6 +78,17 @@ def introduction_of(document: Document) -> str:
     if title and title.start < end and not source[start : title.start].strip():
         start = title.content
     return _text(source[start:end])
+
+
+def unclosed_warning(document: Document) -> str:
+    """Warning about a code fence or comment that nothing closes, with the headings behind it; "" without one."""
+    finding = next((one for one in document.findings if one.rule == "unclosed_block"), None)
+    if finding is None:
+        return ""
+    hidden = [heading for _, heading in hidden_headings(document)]
+    names = ", ".join(f"'{heading}'" for heading in hidden[:MAX_HIDDEN_SHOWN])
+    more = f" and {len(hidden) - MAX_HIDDEN_SHOWN:,} more" if len(hidden) > MAX_HIDDEN_SHOWN else ""
+    return f"{finding.message} Not listed as chapters: {names}{more}." if names else finding.message
 
 
 def first_paragraph(text: str) -> str:
@@ -149,7 +162,9 @@ def replace_chapter(document: Document, title: str, text: str, summary: str = ""
     if summary and " ".join(_PARAGRAPHS.split(lines.strip())[0].split()) != summary:
         lines = f"{summary}\n\n{lines.strip(chr(10))}"
     section, end = chapter.section, chapter.end
-    lines, added = _parted(lines, section.level)
+    is_open = any(section.start <= at < end for at, _ in hidden_headings(document))
+    # The chapters behind an unclosed fence belong to the text that was read; with the fence closed they come back.
+    lines, added = (lines, "") if is_open else _parted(lines, section.level)
     if _chapters_in(lines):
         end = max(end, section.tree_end)
     gone = _chapters_between(document, chapter.end, end)

@@ -26,6 +26,8 @@ class ChapterResult:
 
     chapter: Chapter | None
     total: int
+    warning: str = ""
+    """Warning about chapters that an unclosed code fence hides; "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +38,14 @@ class ChapterReference:
     index: int | None = None
 
 
-def list_chapters(projects: ProjectStore, project_id: str, filename: str) -> tuple[str, list[Chapter]]:
-    """Return the document's stored name and its chapters of levels 2 to 4 in order.
+def list_chapters(projects: ProjectStore, project_id: str, filename: str) -> tuple[str, list[Chapter], str]:
+    """Return the document's stored name, its chapters of levels 2 to 4 in order, and the warning of `ChapterResult`.
 
     Raises:
         NotFoundError: kind "project" or "document": there is no such project or document.
     """
     document = get_document(projects, project_id, filename)
-    return document.address.name, rules.read_chapters(document)
+    return document.address.name, rules.read_chapters(document), rules.unclosed_warning(document)
 
 
 def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: ChapterReference) -> ChapterResult:
@@ -54,7 +56,7 @@ def get_chapter(projects: ProjectStore, project_id: str, filename: str, which: C
         InvalidInputError: kind "chapter": neither title nor index is given.
     """
     document = get_document(projects, project_id, filename)
-    return ChapterResult(_found(document, which), len(rules.read_chapters(document)))
+    return ChapterResult(_found(document, which), len(rules.read_chapters(document)), rules.unclosed_warning(document))
 
 
 def get_next_chapter(
@@ -64,7 +66,8 @@ def get_next_chapter(
     document = get_document(projects, project_id, filename)
     found = rules.read_chapters(document)
     index = _found(document, current).index + 1
-    return ChapterResult(found[index] if index < len(found) else None, len(found))
+    following = found[index] if index < len(found) else None
+    return ChapterResult(following, len(found), rules.unclosed_warning(document))
 
 
 def update_chapter(

@@ -63,7 +63,7 @@ def test_a_store_made_by_hand_opens_as_it_is(home: ProjectStore) -> None:
         assert home.store.read(Address(path)) == text.encode()
     assert home.upstream.status().branch == "trunk"
     assert home.upstream.status().uncommitted == ()
-    _, listed = chapters.list_chapters(home, "The Shop", "plain")
+    _, listed, _ = chapters.list_chapters(home, "The Shop", "plain")
     assert [chapter.title for chapter in listed] == ["One", "Deep", "Deeper", "Two", "Three"]
     assert knowledge.get_document(home, "The Shop", "My Old File").address.name == "My Old File.md"
 
