@@ -36,7 +36,7 @@ ALL_ROWS = 1_000_000
 _SORTS: dict[str, SortKey] = {"title": "title", "created_at": "created", "entry_type": "type", "updated_at": "updated"}
 
 
-class Caller(NamedTuple):
+class PluginCaller(NamedTuple):
     """The caller of a plugin."""
 
     collections: Collections
@@ -44,7 +44,7 @@ class Caller(NamedTuple):
     may_write: bool
 
 
-_CALLER: ContextVar[Caller | None] = ContextVar("_CALLER", default=None)
+_CALLER: ContextVar[PluginCaller | None] = ContextVar("_CALLER", default=None)
 """The caller, during a plugin's call."""
 
 
@@ -302,7 +302,7 @@ class Config(dict[str, Json]):
 @contextmanager
 def seeing(collections: Collections, *, may_write: bool = False) -> Generator[None]:
     """Restrict the open index to these collections, and to reading, for the block's plugin call."""
-    token = _CALLER.set(Caller(collections, may_write))
+    token = _CALLER.set(PluginCaller(collections, may_write))
     try:
         yield
     finally:

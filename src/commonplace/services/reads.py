@@ -102,10 +102,13 @@ def lines(collection: Collection, address: Address, first: int, last: int) -> Te
 
 
 def document_at(collection: Collection, address: Address, at: str = "") -> Document:
-    """The parsed document, now or at a revision."""
+    """The parsed document, now or at a revision; at a commit under the address that it had in it."""
     if not at:
         return collection.index.document(address)
-    return read_document(address, collection.store.history.read(address, at))
+    history = collection.store.history
+    raw = history.read(address, at)
+    is_own = revision_of(raw).startswith(at.lower())
+    return read_document(address if is_own else history.address_at(address, at) or address, raw)
 
 
 def address_of(collection: Collection, reference: str) -> Address:

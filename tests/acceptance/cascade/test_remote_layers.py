@@ -244,7 +244,7 @@ def test_an_address_that_would_run_a_program_is_refused_at_the_start(
     assert main(["mcp", "--manifest", str(manifest)]) == 2
     told = capsys.readouterr()
     assert (told.out, "Error" in told.err) == ("", True)
-    assert [path.name for path in home.iterdir()] == ["layers.json"]
+    assert [path.name for path in home.rglob("*") if path.is_file()] == ["layers.json"]
 
 
 def test_a_manifest_of_profiles_serves_the_one_of_the_working_folder(

@@ -41,6 +41,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
 @pytest.fixture(scope="module")
 def reader(repo: GitRepo) -> Iterator[Agent]:
     with agent("mcp", repo.path, "--no-embed") as connected:
+        connected.text("search", query="tea")  # waits for the index, which an overview does not
         yield connected
 
 
@@ -59,7 +60,7 @@ def test_a_plain_folder_is_served_as_notes(reader: Agent) -> None:
     assert list(reader.tools()) == ["overview", "search", "read", "links", "changes"]
 
 
-def test_the_first_overview_has_the_dates_of_the_history(tmp_path: Path) -> None:
+def test_an_overview_has_the_dates_of_the_history_as_soon_as_they_are_read(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {})
     for number in range(600):
         repo.write(f"area{number % 9}/page{number}.md", f"# Page {number}\n\nWords of {number}.\n")
@@ -69,6 +70,8 @@ def test_the_first_overview_has_the_dates_of_the_history(tmp_path: Path) -> None
         repo.write(f"area{number}/page{number}.md", f"# Page {number}\n\nOther words.\n")
     repo.git("commit", "--quiet", "--all", "--message=Some", "--date=1578020645 +0000")
     with agent("mcp", repo.path) as client:
+        client.text("search", query="words")  # waits for the index
+        eventually(lambda: "Changed lately: not known yet" not in client.text("overview"))
         shown = client.text("overview")
     assert shown.partition("Changed lately: ")[2].partition("\n")[0].count("(2020-01-03)") == 3
 

@@ -37,7 +37,7 @@ def terms_of(text: str) -> list[str]:
     return WORD.findall(folded)
 
 
-class FieldWeight(NamedTuple):
+class NameWeight(NamedTuple):
     """The weight of one occurrence of a word in a field, and how much of it a long field takes away, from 0 to 1."""
 
     weight: float
@@ -45,14 +45,14 @@ class FieldWeight(NamedTuple):
 
 
 NAME_WEIGHTS = (
-    FieldWeight(3.0, 0.4),
-    FieldWeight(5.0, 0.4),
-    FieldWeight(5.0, 0.4),
-    FieldWeight(3.0, 0.5),
-    FieldWeight(2.0, 0.4),
+    NameWeight(3.0, 0.4),
+    NameWeight(5.0, 0.4),
+    NameWeight(5.0, 0.4),
+    NameWeight(3.0, 0.5),
+    NameWeight(2.0, 0.4),
 )
 """Weights of a concept's id, title, aliases, description and tags."""
-SECTION_WEIGHTS = (FieldWeight(1.0, 0.4), FieldWeight(1.0, B))
+SECTION_WEIGHTS = (NameWeight(1.0, 0.4), NameWeight(1.0, B))
 """Weights of a section's heading and text."""
 
 
@@ -203,7 +203,7 @@ class ConceptQuery:
         words = all(w in found.words or s in found.words for w, s in zip(self.words, self.stems, strict=True))
         return words and len(found.grams) == len(self.grams)
 
-    def weighted_counts(self, field: FieldTerms, weight: FieldWeight, average: float) -> list[float]:
+    def weighted_counts(self, field: FieldTerms, weight: NameWeight, average: float) -> list[float]:
         """The weighted number of occurrences of each word and gram in a field.
 
         Args:

@@ -35,7 +35,7 @@ from commonplace.toolsets.kb.mcp.parameters import (
     KbTags,
 )
 from commonplace.toolsets.kb.service import assessments
-from commonplace.toolsets.kb.service.assessments import Coverage, KeptAssessment
+from commonplace.toolsets.kb.service.assessments import AssessmentCoverage, KeptAssessment
 
 TOP_TAGS = 10
 """Maximum number of tags in an orientation."""
@@ -175,7 +175,7 @@ def _show_kept(collection: Collection, one: KeptAssessment) -> JsonObject:
     }
 
 
-def _show_coverage(covered: Sequence[Coverage]) -> JsonObject:
+def _show_coverage(covered: Sequence[AssessmentCoverage]) -> JsonObject:
     total = sum(one.total for one in covered)
     assessed = sum(one.assessed for one in covered)
     return {

@@ -44,7 +44,7 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class AssessmentCoverage:
     """Number of assessed entries of a collection."""
 
     total: int
@@ -101,7 +101,7 @@ def assessable(collection: Collection) -> list[Record]:
     return [record for record in every_document(collection) if record.type != ASSESSMENT_TYPE]
 
 
-def coverage(collection: Collection) -> Coverage:
+def coverage(collection: Collection) -> AssessmentCoverage:
     """The number of entries with an assessment, and the number per status."""
     known = assessable(collection)
     statuses: dict[str, str] = {}
@@ -109,7 +109,7 @@ def coverage(collection: Collection) -> Coverage:
         statuses.setdefault(kept.target, kept.status)
     latest = [statuses.get(record.id) or statuses.get(record.address.path) for record in known]
     counted = Counter(status for status in latest if status is not None)
-    return Coverage(len(known), counted.total(), {status: counted[status] for status in STATUSES})
+    return AssessmentCoverage(len(known), counted.total(), {status: counted[status] for status in STATUSES})
 
 
 def history(collection: Collection) -> list[KeptAssessment]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -136,11 +135,14 @@ def test_a_page_that_has_only_some_words_of_a_title_does_not_name_it(tmp_path: P
 def test_an_overview_of_an_unfinished_index_says_how_far_it_is(
     bases: list[Indexed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bases[0].index, "_ready", threading.Event())
     monkeypatch.setattr(orientation, "BUILDING_WAIT_SECONDS", 0.01)
     monkeypatch.setattr(orientation, "PAST_WAIT_SECONDS", 0.01)
-    found = told(call_on(("tea", bases[0])))
+    collection = replace(bases[0].collection, name="tea", index=bases[0].another())  # not synchronized yet
+    services = Services(collections=Collections(lambda: [collection]))
+    call = Call(services=services, tier="read", progress=lambda _done, _total: None)
+    found = told(call)
     assert found.startswith("tea: The index is still being built: ")
     assert "\nFolders: kinds\nPages at the top: README.md, notes.md\nNext: overview {}" in found
     with pytest.raises(IndexingError):
-        overview(call_on(("tea", bases[0])), NotesOverview(at="yesterday"))
+        overview(call, NotesOverview(at="yesterday"))
+    collection.index.close()
