@@ -89,6 +89,8 @@ def test_the_server_says_who_it_is_and_how_to_begin(home: Path, client: Agent) -
     told = client.client.instructions
     assert told is not None
     assert "CLAUDE.local.md" in told
+    assert "~/.claude/CLAUDE.md stay in use" in told
+    assert init.description == "Centralized project knowledge management via Model Context Protocol"
     assert "get_project_main" in told
     assert client.call("get_server_info") == {
         "success": True,

@@ -46,12 +46,12 @@ def test_search_finds_names_with_signs_and_other_scripts(client: Agent) -> None:
     best = row["results"][0]
     assert best["file"] == best["document"] == "a.md"
     assert best["match_count"] == 2
-    assert [c["chapter"] for c in best["matching_chapters"]] == ["(Document Introduction)", "Node.js"]
-    intro = best["matching_chapters"][0]
+    assert [c["chapter"] for c in best["matching_chapters"]] == ["Node.js", "(Document Introduction)"]
+    intro = best["matching_chapters"][1]
     assert intro["keywords_found"] == ["c++"]
     assert "C++" in intro["match_context"]["c++"][0]
     assert set(intro) == {"chapter", "keywords_found", "match_context", "chapter_summary"}
-    assert best["chapters"] == [{"title": "(Document Introduction)", "matches": 1}, {"title": "Node.js", "matches": 1}]
+    assert best["chapters"] == [{"title": "Node.js", "matches": 1}, {"title": "(Document Introduction)", "matches": 1}]
     assert row["results"][1]["match_count"] == 0
     assert row["results"][1]["chapters"] == []
     assert len(client.call("search_knowledge", project_id="app", query="zebra", limit=1)["results"]) == 1

@@ -63,6 +63,7 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     server = _Server(
         toolset.server_name,
         version=__version__,
+        description=toolset.description,
         instructions=server_instructions(toolset, tools.names) or None,
         cache_hints=dict.fromkeys(LASTING, CacheHint(LIST_FRESH_MS, "private")),
         get_tool_input_schema=tools.header_schema,

@@ -281,6 +281,8 @@ class Toolset:
     """Whether folders with a `SKILL.md` are served as skills, in addition to the resources."""
     asks: bool = False
     """Whether calls may send requests or log messages to the client."""
+    description: str | None = None
+    """What the server is, beside its name and version; None for nothing."""
     indent: int | None = None
     """Indentation of JSON in text blocks, in spaces; None for compact JSON."""
 

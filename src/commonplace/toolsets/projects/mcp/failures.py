@@ -85,12 +85,15 @@ def bad_argument(error: ValidationError) -> InvalidInputError:
     words = in_words(name)
     inner = ".".join(str(part) for part in problem["loc"][1:])
     where = f"{words} ({inner})" if inner else words
+    kind = _KINDS.get(name, "argument")
+    if problem["type"] == "missing" or problem["type"].endswith("_type"):
+        kind = "argument"  # INVALID_INPUT; the codes of single arguments are for values of the right type
     if problem["type"] == "missing":
         message = f"{where} is required"
     else:
         told = problem["msg"].removeprefix("Input ")
         message = f"{where} is invalid: it {told[:1].lower()}{told[1:]}; got {_shown(problem['input'])}"
-    return InvalidInputError(message, kind=_KINDS.get(name, "argument"), hint="Correct the arguments and call again.")
+    return InvalidInputError(message, kind=kind, hint="Correct the arguments and call again.")
 
 
 def _shown(value: object) -> str:

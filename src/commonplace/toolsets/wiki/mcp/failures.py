@@ -23,6 +23,8 @@ def show_error(error: KnowledgeError) -> str:
 
 def _not_found(error: KnowledgeError) -> str:
     path = error.context.get("reference", "")
+    if not path:
+        return error.advice
     return f"Page not found: {path}. Use write_note to create it, or list_notes to see available pages."
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from commonplace.domain.json import JsonObject
 from commonplace.faces.redirected_links import not_rewritten_lines
@@ -25,6 +27,7 @@ from commonplace.toolsets.wiki.rules.wiki import (
 EXCERPT_CHARS = 150
 SHORT_REVISION = 8
 """Number of digits of a revision in text for people."""
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def note_text(note: Note, content: str, section: Sequence[str] = ()) -> str:
@@ -63,15 +66,19 @@ def orphans_text(notes: Sequence[NoteSummary]) -> str:
 
 def summary_line(note: NoteSummary) -> str:
     """A note as one line of a list."""
-    facts = [note.category, f"{note.words} words", f"updated {note.last_updated}" if note.last_updated else ""]
+    facts = [
+        note.category,
+        f"{note.words} words",
+        f"updated {day_text(note.last_updated)}" if note.last_updated else "",
+    ]
     return f"- {note.path} ({', '.join(filter(None, facts))})"
 
 
 def hits_text(query: str, found: NoteHits) -> str:
     """Notes that match a search by words."""
-    text = _ranked(
-        query, found.total, [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits], found.notice
-    )
+    rows = [(f"{hit.path} (score: {hit.score:.2f})", hit.snippet) for hit in found.hits]
+    # The contract fixes the text for no results, which contains everything that a notice could say.
+    text = _ranked(query, found.total, rows, found.notice if rows else "")
     if len(found.hits) < found.total:
         text += f"\n\nShowing {len(found.hits)} of {found.total}; pass a higher limit or ask more narrowly."
     return text
@@ -133,13 +140,27 @@ def renamed_text(renamed: RenamedNote) -> str:
 
 
 def minute_text(date: str) -> str:
-    """An ISO 8601 time as `YYYY-MM-DD HH:MM` in UTC; any other text unchanged."""
-    try:
-        when = datetime.fromisoformat(date)
-    except ValueError:
+    """A time as `YYYY-MM-DD HH:MM` in UTC; any other text unchanged."""
+    when = _time(date)
+    if when is None:
         return date
     utc = when.astimezone(UTC) if when.tzinfo else when
     return f"{utc:%Y-%m-%d %H:%M}".rjust(16, "0")
+
+
+def day_text(date: str) -> str:
+    """The day of a date or time as `YYYY-MM-DD`, in the time's own zone; any other text unchanged."""
+    when = _time(date)
+    return f"{when:%Y-%m-%d}".rjust(10, "0") if when else date
+
+
+def _time(text: str) -> datetime | None:
+    """A time in a form in which servers send one: ISO 8601, or that of HTTP dates, which Flask gives to YAML dates."""
+    parse = datetime.fromisoformat if _ISO_DATE.match(text) else parsedate_to_datetime
+    try:
+        return parse(text)
+    except ValueError:
+        return None
 
 
 def short_excerpt(text: str) -> str:
@@ -154,8 +175,7 @@ def short_excerpt(text: str) -> str:
 
 
 def _ranked(query: str, total: int, rows: Sequence[tuple[str, str]], notice: str) -> str:
-    # The contract fixes the text for no results, which contains everything that a notice could say.
-    blocks = [f'{total} results for "{query}":', *([notice] if notice and rows else [])]
+    blocks = [f'{total} results for "{query}":', *([notice] if notice else [])]
     for number, (heading, snippet) in enumerate(rows, 1):
         shown = short_excerpt(snippet)
         blocks.append(f"{number}. {heading}" + (f"\n   {shown}" if shown else ""))
@@ -188,4 +208,4 @@ def _labelled(*pairs: tuple[str, str]) -> str:
 
 
 def _last_updated(values: JsonObject) -> str:
-    return as_text(values.get("last_updated"))
+    return day_text(as_text(values.get("last_updated")))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from typing import cast
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx2
 
@@ -47,18 +47,26 @@ class RestClient:
     key: str = ""
     timeout: float = TIMEOUT
 
-    def get(self, path: str, **query: str | int | None) -> JsonObject:
+    def get(self, path: str, field: str, **query: str | int | None) -> JsonObject:
         """The JSON object that a GET request returns. Parameters that are None or "" are omitted.
 
+        Args:
+            path: The path of the call below the API's prefix.
+            field: A field that every successful answer of the call has.
+            query: Parameters.
+
         Raises:
-            KnowledgeError: the server's error; UnavailableError of kind "api" if the server does not respond.
+            KnowledgeError: the server's error; UnavailableError of kind "api" if the server does not respond, of kind
+                "answer" if the response is not the API's.
         """
-        return self.send("GET", path, query={key: value for key, value in query.items() if value not in {None, ""}})
+        query = {key: value for key, value in query.items() if value not in {None, ""}}
+        return self.send("GET", path, field, query=query)
 
     def send(
         self,
         method: str,
         path: str,
+        field: str,
         body: JsonObject | None = None,
         query: Mapping[str, str | int | None] | None = None,
         conditions: Conditions = UNCONDITIONAL,
@@ -73,9 +81,11 @@ class RestClient:
             raise ConfigError("The wiki's URL is not an http or https URL.", kind="url") from error
         except httpx2.HTTPError as error:
             raise _no_answer() from error
-        if response.is_success and answer is not None:
+        if response.is_success and answer is not None and field in answer:
             record_retained(json_values.kept(answer))
             return answer
+        if _is_foreign(response, answer):
+            raise _foreign(f"{method} {urlsplit(self._base).path}{path}", response)
         raise _refusal(response.status_code, answer or {})
 
     def close(self) -> None:
@@ -122,17 +132,40 @@ def _object(response: httpx2.Response) -> JsonObject | None:
     return value if isinstance(value, Mapping) else None
 
 
+def _is_foreign(response: httpx2.Response, answer: JsonObject | None) -> bool:
+    """Whether a response is not the API's: a success without its fields, or a rejection that is no error of the API.
+
+    A server that is down is not foreign: a proxy responds in its place.
+    """
+    return not response.is_server_error and (response.is_success or "error" not in (answer or {}))
+
+
+def _foreign(call: str, response: httpx2.Response) -> UnavailableError:
+    hint = "Check OTTERWIKI_API_URL: it must name a server of the wiki API, without /api/v1 or with it."
+    if b"CSRF" in response.content:  # Otterwiki since 2.16 checks every form, and the calls of its API plugin, too
+        hint = "This Otterwiki refuses every write of its API until it is started with WTF_CSRF_ENABLED=False."
+    return UnavailableError(
+        f"{call} was answered with status {response.status_code} and not as the wiki API answers.",
+        kind="answer",
+        hint=hint,
+        status=response.status_code,
+    )
+
+
 def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
     """The error for a status. Further fields of the server's answer are copied into its context."""
     kind = str(answer.get("kind") or "")
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR and kind != "semantic":
-        return _no_answer()
+        error = _no_answer()
+        if "code" not in answer:
+            error.context["status"] = status
+        return error
     if status == HTTPStatus.CONFLICT and answer.get("code") == "already_exists":
-        error: type[KnowledgeError] = AlreadyExistsError
+        category: type[KnowledgeError] = AlreadyExistsError
     elif status == HTTPStatus.FORBIDDEN and answer.get("code") == "read_only":
-        error = ReadOnlyError
+        category = ReadOnlyError
     else:
-        error = _BY_STATUS.get(status, InvalidInputError)
+        category = _BY_STATUS.get(status, InvalidInputError)
     context: dict[str, str | int | list[str]] = {}
     nearest = answer.get("nearest")
     if isinstance(nearest, list | tuple):
@@ -142,7 +175,8 @@ def _refusal(status: int, answer: JsonObject) -> KnowledgeError:
         if isinstance(value, str):
             context[name] = value
     message = str(answer.get("error") or f"The wiki answered with status {status}.")
-    made = error(message, kind=kind or _KINDS.get(status, ""), hint=str(answer.get("hint") or ""), **context)
+    kind = kind or ("attachment" if message.startswith("Attachment not found") else _KINDS.get(status, ""))
+    made = category(message, kind=kind, hint=str(answer.get("hint") or ""), **context)
     changes = answer.get("changes")
     if isinstance(made, ConflictError) and isinstance(changes, list | tuple):
         made.changes = tuple(map(str, changes))

@@ -6,9 +6,10 @@ import base64
 from collections.abc import Generator
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
 from urllib.parse import quote
 
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import AlreadyExistsError, ConflictError, KnowledgeError, NotFoundError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
@@ -29,6 +30,8 @@ from commonplace.toolsets.wiki.rules.wiki import (
     RenamedNote,
     SavedNote,
     Wiki,
+    revision_not_found,
+    semantic_search_missing,
 )
 
 
@@ -55,6 +58,7 @@ class RemoteNotes:
         """Notes, newest first, then by path."""
         answer = self._client.get(
             "/pages",
+            "pages",
             prefix=wanted.prefix,
             category=wanted.category,
             tag=wanted.tag,
@@ -63,12 +67,21 @@ class RemoteNotes:
             offset=wanted.offset or None,
         )
         notes = tuple(map(json_values.summary, json_values.objects(answer, "pages")))
-        return NoteList(notes, json_values.number(answer, "total"))
+        total = json_values.number(answer, "total")
+        if len(notes) == total:  # all notes: Otterwiki's API has no pages of a list
+            notes = notes[wanted.offset :][: wanted.limit]
+        return NoteList(notes, total)
 
     def read(self, path: str, revision: str = "") -> Note:
         """A note, now or at a revision."""
-        with _about(path):
-            return json_values.note(self._client.get(f"/pages/{quoted(path)}", revision=revision))
+        try:
+            with _about(path):
+                return json_values.note(self._client.get(f"/pages/{quoted(path)}", "content", revision=revision))
+        except NotFoundError as error:
+            if not revision or error.kind != "page":
+                raise
+            self.read(path)  # Otterwiki's API has one error for a missing page and a missing revision
+            raise revision_not_found(path, revision) from error
 
     def write(
         self, path: str, content: str, *, revision: str = "", message: str, conditions: Conditions = UNCONDITIONAL
@@ -96,14 +109,21 @@ class RemoteNotes:
         """Delete a note; return the path that it had."""
         body = {"commit_message": message} | ({"revision": revision} if revision else {})
         with _about(path):
-            answer = self._client.send("DELETE", f"/pages/{quoted(path)}", body, conditions=conditions)
+            answer = self._client.send("DELETE", f"/pages/{quoted(path)}", "deleted", body, conditions=conditions)
         return json_values.text(answer, "path") or path
 
     def rename(self, path: str, new_path: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> RenamedNote:
         """Move a note and rewrite the links to it."""
         with _about(path):
             body = {"new_path": new_path, "commit_message": message}
-            answer = self._client.send("POST", f"/pages/{quoted(path)}/rename", body, conditions=conditions)
+            url = f"/pages/{quoted(path)}/rename"
+            try:
+                answer = self._client.send("POST", url, "new_path", body, conditions=conditions)
+            except ConflictError as error:
+                if error.context.get("current_revision"):
+                    raise
+                hint = "Choose another path."
+                raise AlreadyExistsError(str(error).rstrip(".") + ".", kind="page", hint=hint) from error
         return RenamedNote(
             json_values.text(answer, "old_path") or path,
             json_values.text(answer, "new_path") or new_path,
@@ -115,14 +135,16 @@ class RemoteNotes:
     def history(self, path: str, limit: int) -> tuple[str, list[NoteCommit]]:
         """The note's path and the commits that changed it, newest first."""
         with _about(path):
-            answer = self._client.get(f"/pages/{quoted(path)}/history", limit=limit)
+            answer = self._client.get(f"/pages/{quoted(path)}/history", "history", limit=limit)
         return json_values.text(answer, "path") or path, list(
             map(json_values.change, json_values.objects(answer, "history"))
         )
 
     def _saved(self, method: str, path: str, body: JsonObject, conditions: Conditions) -> SavedNote:
         with _about(path):
-            return _saved(path, self._client.send(method, f"/pages/{quoted(path)}", body, conditions=conditions))
+            return _saved(
+                path, self._client.send(method, f"/pages/{quoted(path)}", "revision", body, conditions=conditions)
+            )
 
 
 class RemoteNoteVersions:
@@ -134,16 +156,15 @@ class RemoteNoteVersions:
     def diff(self, path: str, old: str, new: str = "") -> NoteDiff:
         """The differences of a note between two revisions."""
         with _about(path):
-            answer = self._client.get(f"/pages/{quoted(path)}/diff", **{"from": old, "to": new or None})
+            answer = self._client.get(f"/pages/{quoted(path)}/diff", "diff", **{"from": old, "to": new or None})
         return NoteDiff(json_values.text(answer, "path") or path, json_values.text(answer, "diff"))
 
     def restore(self, path: str, revision: str, *, message: str, conditions: Conditions = UNCONDITIONAL) -> SavedNote:
         """Write the text of an older revision again."""
         body = {"revision": revision, "commit_message": message}
         with _about(path):
-            return _saved(
-                path, self._client.send("POST", f"/pages/{quoted(path)}/restore", body, conditions=conditions)
-            )
+            url = f"/pages/{quoted(path)}/restore"
+            return _saved(path, self._client.send("POST", url, "revision", body, conditions=conditions))
 
 
 class RemoteNoteQueries:
@@ -154,29 +175,34 @@ class RemoteNoteQueries:
 
     def search(self, query: str, limit: int, mode: SearchMode = "keyword") -> NoteHits:
         """Notes by words, similarity or both, best first."""
-        answer = self._client.get("/search", q=query, limit=limit, mode=None if mode == "keyword" else mode)
+        answer = self._client.get("/search", "results", q=query, limit=limit, mode=None if mode == "keyword" else mode)
         return NoteHits(
-            tuple(map(json_values.hit, json_values.objects(answer, "results"))),
+            tuple(map(json_values.hit, json_values.objects(answer, "results")))[:limit],
             json_values.number(answer, "total"),
             json_values.text(answer, "notice"),
         )
 
     def semantic_search(self, query: str, n: int, per_page: int) -> NoteChunks:
         """Chunks of notes by similarity, most similar first."""
-        answer = self._client.get("/semantic-search", q=query, n=n, max_chunks_per_page=per_page)
+        try:
+            answer = self._client.get("/semantic-search", "results", q=query, n=n, max_chunks_per_page=per_page)
+        except KnowledgeError as error:
+            if error.context.get("status") in {HTTPStatus.NOT_FOUND, HTTPStatus.SERVICE_UNAVAILABLE}:
+                raise semantic_search_missing() from error
+            raise
         chunks = tuple(map(json_values.chunk, json_values.objects(answer, "results")))
         return NoteChunks(chunks, json_values.text(answer, "notice"))
 
     def links(self, path: str) -> NoteLinks:
         """Outgoing and incoming links of a note."""
         with _about(path):
-            answer = self._client.get(f"/links/{quoted(path)}")
+            answer = self._client.get(f"/links/{quoted(path)}", "links_to")
         links_to, linked_from = json_values.texts(answer, "links_to"), json_values.texts(answer, "linked_from")
         return NoteLinks(json_values.text(answer, "path") or path, links_to, linked_from)
 
     def graph(self) -> NoteGraph:
         """All links between two notes."""
-        answer = self._client.get("/links")
+        answer = self._client.get("/links", "edges")
         edges = [
             (json_values.text(row, "source"), json_values.text(row, "target"))
             for row in json_values.objects(answer, "edges")
@@ -190,9 +216,8 @@ class RemoteNoteQueries:
 
     def changes(self, limit: int) -> list[NoteCommit]:
         """The latest commits with the notes that they changed."""
-        return list(
-            map(json_values.change, json_values.objects(self._client.get("/changelog", limit=limit), "entries"))
-        )
+        answer = self._client.get("/changelog", "entries", limit=limit)
+        return list(map(json_values.change, json_values.objects(answer, "entries")))
 
 
 class RemoteAttachments:
@@ -204,7 +229,7 @@ class RemoteAttachments:
     def list(self, path: str) -> tuple[str, list[NoteAttachment]]:
         """The note's path and its attachments."""
         with _about(path):
-            answer = self._client.get(f"/pages/{quoted(path)}/attachments")
+            answer = self._client.get(f"/pages/{quoted(path)}/attachments", "attachments")
         shown = map(json_values.attachment, json_values.objects(answer, "attachments"))
         return json_values.text(answer, "path") or path, list(shown)
 
@@ -214,13 +239,14 @@ class RemoteAttachments:
         """Add an attachment; return the note's path and the attachment."""
         body = {"filename": filename, "content": base64.b64encode(content).decode(), "commit_message": message}
         with _about(path):
-            answer = self._client.send("POST", f"/pages/{quoted(path)}/attachments", body, conditions=conditions)
+            url = f"/pages/{quoted(path)}/attachments"
+            answer = self._client.send("POST", url, "filename", body, conditions=conditions)
         return json_values.text(answer, "path") or path, json_values.attachment(answer)
 
     def download(self, path: str, filename: str) -> AttachmentContent:
         """An attachment with its bytes."""
         with _about(path):
-            return json_values.download(self._client.get(_attachment_url(path, filename)))
+            return json_values.download(self._client.get(_attachment_url(path, filename), "content"))
 
     def delete(
         self, path: str, filename: str, *, message: str, conditions: Conditions = UNCONDITIONAL
@@ -228,7 +254,7 @@ class RemoteAttachments:
         """Delete an attachment; return the note's path and the file's name."""
         with _about(path):
             url, body = _attachment_url(path, filename), {"commit_message": message}
-            answer = self._client.send("DELETE", url, body, conditions=conditions)
+            answer = self._client.send("DELETE", url, "deleted", body, conditions=conditions)
         return json_values.text(answer, "path") or path, json_values.text(answer, "filename") or filename
 
 

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
 
+from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.json import JsonObject
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
@@ -398,3 +399,22 @@ class Wiki:
     queries: NoteQueries
     attachments: NoteAttachments
     versions: NoteVersions
+
+
+def revision_not_found(path: str, revision: str) -> NotFoundError:
+    """The error for a note that exists and does not have this revision."""
+    return NotFoundError(
+        f"Revision not found: {revision} of {path}.",
+        kind="revision",
+        hint="Use the page's history to see its revisions.",
+        reference=path,
+    )
+
+
+def semantic_search_missing() -> UnavailableError:
+    """The error for a semantic search on a server without one."""
+    return UnavailableError(
+        "Semantic search is not set up on this server.",
+        kind="semantic",
+        hint="Use search_notes (GET /search), which searches by words.",
+    )

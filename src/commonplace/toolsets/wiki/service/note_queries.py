@@ -9,6 +9,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, Unavaila
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.semantic.chunks import chunks_of
 from commonplace.domain.similarity import ChunkHit, SearchMode
+from commonplace.domain.words.amounts import amount
 from commonplace.services import searches
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
@@ -23,6 +24,7 @@ from commonplace.toolsets.wiki.rules.wiki import (
     NoteHits,
     NoteLinks,
     NoteNode,
+    semantic_search_missing,
 )
 from commonplace.toolsets.wiki.service import note_links, note_lookup
 
@@ -59,9 +61,18 @@ class LocalNoteQueries:
             found = searches.nearest_chunks(self._collection, query, n, per_page)
         except UnavailableError as error:
             if error.context.get("retryable") == 0:
-                raise _not_set_up() from error
+                raise semantic_search_missing() from error
             raise
-        return NoteChunks(tuple(chunk for chunk in map(self._chunk, found.chunks) if chunk), found.notice)
+        chunks = tuple(chunk for chunk in map(self._chunk, found.chunks) if chunk)
+        return NoteChunks(chunks, found.notice if chunks else self._embedding_notice())
+
+    def _embedding_notice(self) -> str:
+        """What a search without results has not seen, because it is not embedded yet; "" if it has seen every note."""
+        coverage = self._collection.semantic_index.coverage() if self._collection.semantic_index else None
+        if coverage is None or not coverage.pending:
+            return ""
+        done = f"{coverage.documents - coverage.pending:,} of {amount(coverage.documents, 'note')}"
+        return f"Embedding is under way: {done} can be found by meaning so far. Use search_notes meanwhile."
 
     def _chunk(self, passage: ChunkHit) -> NoteChunk | None:
         """A chunk of a note with its text; None if the note was deleted meanwhile."""
@@ -127,14 +138,6 @@ class LocalNoteQueries:
             note_lookup.note_commit(commit, tuple(one.id for one in commit.addresses if one.is_document))
             for commit in commits
         ]
-
-
-def _not_set_up() -> UnavailableError:
-    return UnavailableError(
-        "Semantic search is not set up on this server.",
-        kind="semantic",
-        hint="Use search_notes (GET /search), which searches by words.",
-    )
 
 
 def _asked(query: str) -> str:

@@ -40,6 +40,7 @@ from commonplace.toolsets.wiki.rules.wiki import (
     NoteSummary,
     RenamedNote,
     SavedNote,
+    revision_not_found,
 )
 from commonplace.toolsets.wiki.service import note_links, note_lookup
 from commonplace.toolsets.wiki.service.note_cache import CachedNote, NoteCache
@@ -214,12 +215,7 @@ class LocalNotes:
             raw = history.read(address, revision)
         except NotFoundError as error:
             note_lookup.require_note(self._collection, path)
-            raise NotFoundError(
-                f"Revision not found: {revision} of {address.id}.",
-                kind="revision",
-                hint="Use the page's history to see its revisions.",
-                reference=address.id,
-            ) from error
+            raise revision_not_found(address.id, revision) from error
         commits = history.log(address, limit=MAX_LOOKED_THROUGH)
         of_commit = next((one for one in commits if one.id.startswith(revision.lower())), None)
         of_commit = of_commit or note_lookup.last_commit_at(self._collection, address, revision)

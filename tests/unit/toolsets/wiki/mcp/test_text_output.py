@@ -40,7 +40,9 @@ def test_answers_by_meaning_are_numbered_with_their_distance() -> None:
         '1 results for "strategy":\n\n1. Trends/Iran Attrition Strategy (distance: 0.34)\n'
         "   Iran is executing a multi-phase attrition campaign designed to degrade..."
     )
-    assert text_output.chunks_text("q", NoteChunks((), "Nothing near.")) == '0 results for "q":'
+    assert text_output.chunks_text("q", NoteChunks(())) == '0 results for "q":'
+    under_way = NoteChunks((), "Embedding is under way.")
+    assert text_output.chunks_text("q", under_way) == '0 results for "q":\n\nEmbedding is under way.'
     shown = text_output.chunks_text("q", NoteChunks((chunk,), "No page contains a word of 'q'."))
     assert shown.startswith("1 results for \"q\":\n\nNo page contains a word of 'q'.\n\n1. Trends/")
 

@@ -17,6 +17,8 @@ ANSWERS = {
     "/large": b'{"distance": -1e999}',
     "/deep": b'{"distance": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "/list": b"[]",
+    "/empty": b"{}",
+    "/other": b'{"status": "ok"}',
 }
 
 
@@ -41,10 +43,10 @@ def client() -> Iterator[RestClient]:
 
 
 def test_an_object_is_read(client: RestClient) -> None:
-    assert client.get("/object") == {"distance": 0.5}
+    assert client.get("/object", "distance") == {"distance": 0.5}
 
 
-@pytest.mark.parametrize("path", ["/nan", "/large", "/deep", "/list"])
-def test_what_is_no_object_of_finite_values_is_an_error(client: RestClient, path: str) -> None:
+@pytest.mark.parametrize("path", ["/nan", "/large", "/deep", "/list", "/empty", "/other"])
+def test_what_is_no_object_with_the_fields_of_the_call_is_an_error(client: RestClient, path: str) -> None:
     with pytest.raises(KnowledgeError, match="answered with status 200"):
-        client.get(path)
+        client.get(path, "distance")

@@ -70,7 +70,7 @@ def find_documents(texts: SearchableDocuments, words: Sequence[str], limit: int)
         words: Words of the query, as typed.
         limit: Maximum number of documents.
     """
-    wanted = {word: fold(word) for word in words}
+    wanted = {word.lower(): fold(word) for word in words}
     ranked = [one for segment, obsolete in texts.segments for one in _ranked(segment, obsolete, list(wanted.values()))]
     matches = tuple(_match(text, wanted, chapters) for _, _, chapters, text in heapq.nsmallest(limit, ranked))
     return Matches(matches, len(ranked), sum(chapters for _, _, chapters, _ in ranked))

@@ -157,8 +157,8 @@ def searchable(filename: str, document: Document) -> SearchableDocument:
     metadata = metadata_of(document)
     introduction = introduction_of(document)
     chapters = read_chapters(document)
-    parts = [_part(INTRODUCTION, "", introduction)] if introduction else []
-    parts += [_part(chapter.title, chapter.title, chapter.text) for chapter in chapters]
+    parts = [_part(chapter.title, chapter.title, chapter.text) for chapter in chapters]
+    parts += [_part(INTRODUCTION, "", introduction)] if introduction else []
     headings = fold("\n".join(chapter.title for chapter in chapters))
     fields = (fold(metadata.title), fold("\n".join(metadata.keywords)), headings)
     return SearchableDocument(filename, metadata, fields, tuple(parts))

@@ -63,13 +63,13 @@ def test_documents_with_any_word_are_found_whole_words_first(words: list[str], e
 
 def test_a_match_says_which_words_occur_in_which_chapters() -> None:
     (match,) = found("water", "Tea", "quokka", limit=1).matches
-    assert match.keywords == ("water", "Tea")
+    assert match.keywords == ("water", "tea")
     assert [(part.chapter, part.keywords) for part in match.parts] == [
-        ("(Document Introduction)", ("Tea",)),
-        ("Making", ("water", "Tea")),
+        ("Making", ("water", "tea")),
+        ("(Document Introduction)", ("tea",)),
     ]
     assert match.matching == 2
-    assert match.parts[1].excerpts["Tea"] == ["Making Boil water, steep TEA."]
+    assert match.parts[0].excerpts["tea"] == ["Making Boil water, steep TEA."]
 
 
 def test_a_word_in_a_field_alone_is_named_though_no_chapter_shows_it() -> None:
