@@ -282,7 +282,7 @@ class Toolset:
     asks: bool = False
     """Whether calls may send requests or log messages to the client."""
     description: str | None = None
-    """What the server is, beside its name and version; None for nothing."""
+    """Sentence about the server, beside its name and version; None for nothing."""
     indent: int | None = None
     """Indentation of JSON in text blocks, in spaces; None for compact JSON."""
 

@@ -67,7 +67,7 @@ class LocalNoteQueries:
         return NoteChunks(chunks, found.notice if chunks else self._embedding_notice())
 
     def _embedding_notice(self) -> str:
-        """What a search without results has not seen, because it is not embedded yet; "" if it has seen every note."""
+        """Number of embedded notes, for a search without results; "" if all are embedded."""
         coverage = self._collection.semantic_index.coverage() if self._collection.semantic_index else None
         if coverage is None or not coverage.pending:
             return ""
