@@ -55,7 +55,7 @@ def recalls(
         within = Filter(prefix=f"{question.scope}/" if question.scope else "")
         found = gather(collections, SearchQuery(text=question.text, filter=within), mode)
         for at, budget in enumerate(BUDGETS):
-            shown = fit(found, question.text, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
+            shown = fit(found, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
             answered[at] += any(question.grades.get(one, 0) > 0 for one in _documents(shown, places))
     return [count / len(chosen) for count in answered]
 

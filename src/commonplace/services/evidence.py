@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.excerpts import excerpt, query_words
+from commonplace.domain.excerpts import Span, chosen_text, excerpt, paragraph_worths, paragraphs
 from commonplace.domain.query import Record, SearchQuery
 from commonplace.domain.semantic.chunks import TARGET_CHARS
 from commonplace.domain.similarity import SearchMode
@@ -29,6 +29,10 @@ MIN_USEFUL_CHARACTERS = 200
 """Minimum number of characters of a cut section; shorter ones are omitted."""
 DOCUMENT_WEIGHT = 0.3
 """Weight of a document's score relative to the score of its section."""
+LONG_SECTION = 2_000
+"""Number of characters above which a section is ranked by its best paragraph."""
+PLACE_WEIGHT = 0.5
+"""Weight of a long section's score relative to the words of its paragraph, 0 to 1."""
 
 Row = TypeVar("Row")
 
@@ -47,6 +51,9 @@ class EvidenceSection:
     anchors: tuple[str, ...]
     """Anchors of all these sections."""
     score: float
+    """The score of its best paragraph."""
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Scores by paragraph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,35 +91,87 @@ def evidence(collections: Sequence[Collection], query: SearchQuery, mode: Search
     answer = search(collections, asked, mode)
     best = max((found.hit.score for found in answer.hits), default=0.0) or 1.0
     found = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best)]
-    return Evidence(sorted(found, key=lambda one: -one.score), answer.total, answer.notice)
+    return Evidence(_by_paragraphs(found, query.text), answer.total, answer.notice)
 
 
 def fit(
-    found: Sequence[EvidenceSection], question: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
+    found: Sequence[EvidenceSection], room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> list[Row]:
-    """The best sections that fit into the budget. The first one that does not fit ends the list.
+    """The best paragraphs that fit into the budget, each with its neighbours, in the sections that they belong to.
+
+    The first paragraph that does not fit ends the answer, so that its sections are the first ones of `found`.
 
     Args:
         found: Sections, best first.
-        question: The question; a long section is cut to the part with the question's words.
         room: The budget in characters.
         show: Returns the form of a section with a text, and its size in characters.
     """
-    words = query_words(question)
     most = max(MIN_CHARACTERS, int(MAX_DOCUMENT_SHARE * room))
-    rows: list[Row] = []
-    for one in found:
-        text = excerpt(one.text, words, most)
-        row, size = show(one, text)
-        while size > room and len(text) > MIN_USEFUL_CHARACTERS:
-            # Escaped characters take more space, so the text is cut by the size of its final form.
-            text = excerpt(text, words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
+    spans = [paragraphs(one.text) for one in found]
+    rows: list[tuple[Row, int]] = []
+    chosen: list[frozenset[int]] = []
+    for at, place in _ranked(found, spans):
+        one, is_open = found[at], at < len(rows)
+        taken, used = (chosen[at], rows[at][1]) if is_open else (frozenset[int](), 0)
+        if is_open and place in taken:
+            continue
+        for near in (1, 0):
+            wanted = taken.union(range(max(place - near, 0), min(place + near + 1, len(spans[at]))))
+            text = chosen_text(one.text, spans[at], wanted)
             row, size = show(one, text)
-        if size > room or (one.text and not text):
-            break
-        rows.append(row)
-        room -= size
-    return rows
+            if size - used <= room and (is_open or len(text) <= most):
+                break
+        else:
+            cut = None if is_open else _cut_to(one, excerpt(text, (), most), room, show)
+            if cut is None:
+                break
+            row, size = cut
+        room -= size - used
+        rows[at : at + 1] = [(row, size)]
+        chosen[at : at + 1] = [wanted]
+    return [row for row, _ in rows]
+
+
+def _ranked(found: Sequence[EvidenceSection], spans: Sequence[Sequence[Span]]) -> list[tuple[int, int]]:
+    """Section and place of each paragraph, best first; the best one of a section before those of later sections."""
+    scores = [
+        [one.scores.get(one.text[start:end], 0.0) for start, end in within] or [0.0]
+        for one, within in zip(found, spans, strict=True)
+    ]
+    highest = 0.0
+    for of in reversed(scores):
+        best = max(of)
+        highest = max(highest, best)
+        of[of.index(best)] = highest
+    places = [(-score, at, place) for at, of in enumerate(scores) for place, score in enumerate(of)]
+    return [(at, place) for _, at, place in sorted(places)]
+
+
+def _cut_to(
+    one: EvidenceSection, text: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
+) -> tuple[Row, int] | None:
+    """The form of a section with the beginning of a text, and its size; None if too little of it fits."""
+    row, size = show(one, text)
+    while size > room and len(text) > MIN_USEFUL_CHARACTERS:
+        # Escaped characters take more space, so the text is cut by the size of its final form.
+        text = excerpt(text, (), max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
+        row, size = show(one, text)
+    return None if size > room or (one.text and not text) else (row, size)
+
+
+def _by_paragraphs(found: Sequence[EvidenceSection], question: str) -> list[EvidenceSection]:
+    """The sections by their best paragraph, best first; the paragraphs of all are compared with the question.
+
+    A long section, such as a chat, is as good as its best paragraph; another one keeps its score.
+    """
+    texts = [[one.text[start:end] for start, end in paragraphs(one.text)] for one in found]
+    ranked: list[EvidenceSection] = []
+    for one, parts, shares in zip(found, texts, paragraph_worths(texts, question), strict=True):
+        floor, best = (PLACE_WEIGHT if len(one.text) > LONG_SECTION else 0.0), max(shares, default=0.0)
+        factors = [floor + (1 - floor) * share if floor or share < best else 1.0 for share in shares]
+        scores = {part: one.score * factor for part, factor in zip(parts, factors, strict=True)}
+        ranked.append(replace(one, score=max(scores.values(), default=one.score), scores=scores))
+    return sorted(ranked, key=lambda one: -one.score)
 
 
 def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.domain.excerpts import CUT, excerpt, query_words
+from commonplace.domain.excerpts import CUT, chosen_text, excerpt, paragraph_worths, paragraphs, query_words
 
 HAY = "Hay lies on every field, and nobody asks for it."
 TEXT = "\n\n".join([HAY] * 4 + ["The crane lifts forty tonnes."] + [HAY] * 4)
@@ -70,3 +70,28 @@ def test_the_words_of_a_question_are_those_that_can_tell(question: str, words: s
 def test_a_question_without_blanks_between_words_finds_its_paragraph() -> None:
     text = "\n\n".join(["船は港にいる。" * 6] * 5 + ["管理者は毎朝クレーンを点検する。"] + ["船は港にいる。" * 6] * 5)
     assert "クレーン" in excerpt(text, query_words("クレーンの点検"), 60)
+
+
+def test_a_long_paragraph_counts_as_its_lines_and_others_whole() -> None:
+    log = "\n".join(f"line {number} of a log that has no blank lines" for number in range(20))
+    text = f"Two\nlines.\n\n{log}\n"
+    parts = [text[start:end] for start, end in paragraphs(text)]
+    assert parts == ["Two\nlines.", *log.split("\n")]
+    assert paragraphs("") == paragraphs(" \n\n ") == []
+
+
+def test_paragraphs_with_rare_words_of_a_question_and_their_neighbours_are_worth_most() -> None:
+    (first, second) = paragraph_worths([["green tea", "a kettle", "nothing"], ["green", "green"]], "a green kettle")
+    assert max(first) == first[1] == 1.0
+    assert first[0] > first[2] > 0
+    assert max(second) < first[0]
+    assert paragraph_worths([["x"], []], "zzz") == [[0.0], []]
+
+
+def test_what_is_left_out_around_chosen_paragraphs_is_marked() -> None:
+    text = "a\n\nb\n\nc\n\nd"
+    spans = paragraphs(text)
+    assert chosen_text(text, spans, {0, 1, 2, 3}) == text
+    assert chosen_text(text, spans, {0, 2, 3}) == "a\n…\nc\n\nd"
+    assert chosen_text(text, spans, {1}) == "…\nb\n…"
+    assert chosen_text(text, spans, ()) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -66,7 +67,7 @@ def show(one: EvidenceSection, text: str) -> tuple[str, int]:
 @pytest.mark.parametrize("room", [0, 10, 250, 700, 5_000, 100_000])
 def test_what_is_shown_fits_into_the_budget(collection: Collection, room: int) -> None:
     found = gather([collection], SearchQuery(text="steep oolong"), "keyword")
-    shown = fit(found, "steep oolong", room, show)
+    shown = fit(found, room, show)
     assert sum(len(json.dumps(text)) for text in shown) <= room
     assert bool(shown) is (room >= 250)
 
@@ -75,7 +76,7 @@ def test_a_long_section_is_cut_to_the_part_that_answers(collection: Collection) 
     (coffee,) = [
         one for one in gather([collection], SearchQuery(text="oolong coffee"), "keyword") if "coffee" in one.record.id
     ]
-    (text,) = fit([coffee], "oolong", 1_000, show)
+    (text,) = fit([coffee], 1_000, show)
     assert "Steep oolong never in coffee." in text
     assert len(text) < len(coffee.text)
 
@@ -86,6 +87,27 @@ def test_text_that_grows_when_it_is_escaped_still_fits(collection: Collection) -
     quotes = "\n\n".join('"\\" ' * 20 for _ in range(40))
     one = EvidenceSection(collection, record, ("Tea",), "tea", quotes, ("tea",), 1.0)
     for room in (300, 1_000, 3_000):
-        assert sum(len(json.dumps(text)) for text in fit([one], "x", room, show)) <= room
+        assert sum(len(json.dumps(text)) for text in fit([one], room, show)) <= room
     empty = EvidenceSection(collection, record, ("Tea",), "tea", "", ("tea",), 1.0)
-    assert fit([empty], "x", 100, show) == [""], "a heading without text is an answer, too"
+    assert fit([empty], 100, show) == [""], "a heading without text is an answer, too"
+
+
+def test_lines_of_chats_are_ranked_together_each_with_its_neighbours(tmp_path: Path) -> None:
+    talk = [f"Ann: we talked about the weather and other things, part {number}." for number in range(60)]
+    dance = [*talk[:40], "Bob: What is new?", "Ann: I joined a ballet group.", "Bob: How was it?", *talk[40:]]
+    late = [*talk[:50], "Bob: The ballet group meets on Friday.", *talk[50:]]
+    files = {"one.md": "# May\n\n" + "\n".join(dance), "two.md": "# June\n\n" + "\n".join(late)}
+    with Indexed(tmp_path, files | {"three.md": "# July\n\n" + "\n".join(talk)}) as base:
+        found = gather([base.collection], SearchQuery(text="When does the ballet group meet?"), "keyword")
+        shown = fit(found, 600, show)
+    text = "\n".join(shown)
+    assert "Bob: What is new?\nAnn: I joined a ballet group.\nBob: How was it?" in text
+    assert "Bob: The ballet group meets on Friday." in text
+    assert sum(len(json.dumps(one)) for one in shown) <= 600
+
+
+@pytest.mark.parametrize("room", [300, 700, 1_500, 4_000])
+def test_sections_within_a_budget_are_the_first_of_all(collection: Collection, room: int) -> None:
+    found = gather([collection], SearchQuery(text="steep oolong coffee"), "keyword")
+    shown = fit(found, room, lambda one, text: (one.anchors, len(json.dumps(text))))
+    assert shown == [one.anchors for one in found][: len(shown)]

@@ -96,7 +96,7 @@ def ask(collection: Collection, question: GoldenQuestion) -> QuestionResult:
         head = f"{one.record.address.path}#{one.anchor} ({' > '.join(one.path)})"
         return one.record.address, len(head) + len(text) + 2
 
-    found = dict.fromkeys(fit(sections, question.question, room, shown))
+    found = dict.fromkeys(fit(sections, room, shown))
     return QuestionResult(
         question,
         missing=tuple(record.address.path for record in wanted.values() if record and record.address not in found),

@@ -185,9 +185,9 @@ def _show_sections(
         return row, len(json_text(row)) + 1
 
     if session.out.as_json:
-        session.out.json(answer | {"sections": fit(found, asked.text, room, row_of)})
+        session.out.json(answer | {"sections": fit(found, room, row_of)})
         return
-    for text in fit(found, asked.text, CHARACTERS_PER_TOKEN * (asking.max_tokens or 0), text_of):
+    for text in fit(found, CHARACTERS_PER_TOKEN * (asking.max_tokens or 0), text_of):
         session.out.line(text)
     session.out.message(_summary(gathered.notice, found=bool(found)))
 

@@ -87,7 +87,7 @@ def search_within(
     head: dict[str, Json] = {"query": query.text[:MAX_ECHOED_QUERY]}
     room = CHARACTERS_PER_TOKEN * tokens - size_of(head | counts) - size_of(counts | notice) - 2 * MARGIN
     left = gathered.sections[skipped:]
-    rows = fit(left[:limit], query.text, room, partial(_shown, bases=len(collections)))
+    rows = fit(left[:limit], room, partial(_shown, bases=len(collections)))
     more = len(rows) < len(left) or not is_last
     counts |= {"count": len(rows), "total": gathered.total, "has_more": more}
     if more and not rows:
@@ -121,7 +121,7 @@ def sections_within(found: FoundDocument, question: str, entry: dict[str, Json],
     best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
     slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
     room = CHARACTERS_PER_TOKEN * tokens - size_of({"entry": {**slim, "sections": ()}}) - MARGIN
-    rows = fit(best, question, room - len(_MORE_SECTIONS), _section)
+    rows = fit(best, room - len(_MORE_SECTIONS), _section)
     shown = sum(len(str(row["text"])) for row in rows)
     every = sum(len(one.text.strip()) for one in best)
     return slim | {"sections": [*rows]} | ({"suggestion": _MORE_SECTIONS} if shown < every else {})

@@ -16,7 +16,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
-from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, gather
+from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, fit, gather
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
@@ -37,10 +37,6 @@ from commonplace.toolsets.notes.service.evidence_texts import without_repeats
 from commonplace.toolsets.notes.service.known_names import require_known_folder, require_known_tag, require_known_type
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
 
-MAX_SECTION_SHARE = 0.4
-"""Maximum share of a search's budget for one section, 0 to 1."""
-MIN_SECTION_CHARS = 300
-"""Minimum number of characters of a truncated section; a section with less room is omitted."""
 MIN_OUTLINE_ROOM = 400
 """Characters of room below which a read shows no outline, only the beginning of the text."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
@@ -68,22 +64,22 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections take precedence
         answer.add(gathered.notice)
     answer.reserve(next_call("search", query="", cursor="999999.9999"))
-    words = query_words(arguments.query)
-    most = max(MIN_SECTION_CHARS, int(MAX_SECTION_SHARE * answer.room))
-    shown = skipped
-    for one in found[skipped:]:
-        head = _hit_line(call, one, shown + 1 + window, answer.room)
-        room = answer.room - len(head) - 1
-        text = excerpt(one.text, words, min(most, room))
-        if room < min(len(one.text), MIN_SECTION_CHARS) and shown > skipped:
-            break
+    left = found[skipped:]
+    heads = {id(one): _hit_line(call, one, at, answer.room) for at, one in enumerate(left, skipped + 1 + window)}
+
+    def form(one: EvidenceSection, text: str) -> tuple[tuple[str, str], int]:
+        head = heads[id(one)]
+        return (head, text), len(head) + len(text) + 2
+
+    rows = fit(left, answer.room, form)
+    if not rows:
+        head, _ = form(left[0], "")[0]
         if not answer.add(head):
-            if shown == skipped:
-                raise no_room(answer, len(head) + len(next_call("search", query="", cursor="999999.9999")))
-            break
-        shown += 1
-        if text and not answer.add(text):
-            break
+            raise no_room(answer, len(head) + len(next_call("search", query="", cursor="999999.9999")))
+    for row in rows:
+        for part in filter(None, row):
+            answer.add(part)
+    shown = skipped + max(len(rows), 1)
     more = _more(window, shown, len(found), {one.record.address for one in found})
     return answer.text(f"More: cursor={more!r}" if more else "")
 
