@@ -39,12 +39,12 @@ def test_all_validators_are_asked_and_without_plugins_nothing_is_found() -> None
     found = Extensions(validators=(one, one)).violations("note", {"n": 1}, "kb")
     assert [(violation.field, violation.rule) for violation in found] == [("kb", "note")] * 2
     assert NO_EXTENSIONS.violations("note", {}, "kb") == []
-    assert NO_EXTENSIONS.supplement("kb") == {}
+    assert NO_EXTENSIONS.supplement("kb", "generic") == {}
 
 
 def test_additions_to_an_orientation_are_merged() -> None:
-    extensions = Extensions(supplements=(lambda name: {"a": name}, lambda _: {"b": 1}))
-    assert extensions.supplement("kb") == {"a": "kb", "b": 1}
+    extensions = Extensions(supplements=(lambda name, kb_type: {"a": name, "kind": kb_type}, lambda _, __: {"b": 1}))
+    assert extensions.supplement("kb", "generic") == {"a": "kb", "kind": "generic", "b": 1}
 
 
 @pytest.mark.parametrize(

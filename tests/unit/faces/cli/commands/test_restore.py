@@ -61,7 +61,7 @@ def test_text_that_no_commit_has_is_not_replaced_without_force(shell: Shell, rep
         (5, ["lonely"], "lonely.md is there"),
         (3, ["never.md"], "no commit has it"),
         (3, ["lonely", "--to", "b.md"], "The trash has no 'lonely'"),
-        (4, ["lonely", "--at", "HEAD"], "Invalid revision"),
+        (4, ["lonely", "--at", "HEAD"], "'HEAD' is no moment of the past."),
     ],
 )
 def test_what_cannot_be_restored_says_why(shell: Shell, code: int, arguments: list[str], says: str) -> None:
