@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from agent import RefusedError, agent
+from agent import agent, text_of
 from knowledge import projects
 from shell import Shell
 from support import new_repo
@@ -44,11 +42,10 @@ def test_sections_behind_an_unclosed_fence_are_kept_on_the_command_line_and_in_n
     done = Shell(repo.path)("write", "t", "--section", "A", "--force", stdin=b"New.")
     assert (done.code, done.text) == (4, "")
     assert "would delete 'B'" in done.stderr
-    with (
-        agent("mcp", repo.path, "--toolset", "notes") as client,
-        pytest.raises(RefusedError, match=r"would delete 'B'"),
-    ):
-        client.text("edit", page="t", changes=[{"do": "section", "section": "A", "text": "New."}])
+    with agent("mcp", repo.path, "--toolset", "notes", "--tier", "write") as client:
+        refused = client.raw("edit", page="t", changes=[{"do": "section", "section": "A", "text": "New."}])
+    assert refused.is_error
+    assert "would delete 'B'" in text_of(refused)
     assert (repo.path / "t.md").read_text() == OPEN
     Shell(repo.path).ok("write", "t", "--section", "A", "--force", stdin=MENDED.encode())
     assert (repo.path / "t.md").read_text() == OPEN.replace("code\n", "code\n```\n")
