@@ -122,6 +122,7 @@ class Follower:
             if not self._optional:
                 raise
             return str(error)
+        self.clone.gather()
         return ""
 
     def store(self) -> Store:
@@ -232,6 +233,7 @@ class Follower:
         while not self._ending.is_set():
             before = self._commit
             changed = self._step(index, self._fetched, reads=True) and self._commit != before
+            self.clone.gather(self._started)
             behind = self._tailer is not None and not self._tailer.is_current
             pause = FIRST_PAUSE if changed else min(pause * GROWTH, BEHIND_PAUSE if behind else self._longest)
             if self._is_woken(index, pause):

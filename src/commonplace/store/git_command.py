@@ -131,7 +131,7 @@ def run_git(
     return outcome.output
 
 
-def try_git(
+def try_git(  # noqa: PLR0913 - the arguments of a process
     root: Path,
     options: Sequence[str],
     operands: Sequence[str] = (),
@@ -139,6 +139,7 @@ def try_git(
     settings: Mapping[str, Sequence[str]] | None = None,
     timeout: float | TimeLimits = TIMEOUT_SECONDS,
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
+    given: Path | None = None,
 ) -> GitResult:
     """Run a git command and return its result, even if the command failed.
 
@@ -149,6 +150,7 @@ def try_git(
         settings: Further configuration for this call; several values of one name in order.
         timeout: Timeout in seconds, or a total timeout with one for the time without output.
         started: Called with the process, so that `end_group` can end it early.
+        given: File that the command reads as its standard input; None for an empty one.
 
     Raises:
         GitError: the command timed out (kind "timeout"), printed too much (kind "output"), or git is not installed.
@@ -158,12 +160,13 @@ def try_git(
         for value in values:
             command += ["-c", f"{name}={value}"]
     command += [*options, "--end-of-options", *operands] if operands else options
+    source = subprocess.DEVNULL if given is None else os.open(given, os.O_RDONLY | os.O_CLOEXEC)
     try:
         process = subprocess.Popen(  # noqa: S603 - a fixed command; callers' arguments follow --end-of-options
             command,
             cwd=root,
             env=_environment(),
-            stdin=subprocess.DEVNULL,
+            stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -173,6 +176,9 @@ def try_git(
         raise GitError("There is no git command.", kind="command", hint="Install git.") from error
     except OSError as error:
         raise GitError(f"The git command cannot be started: {error.strerror}.", kind="command") from error
+    finally:
+        if given is not None:
+            os.close(source)
     if started:
         started(process)
     return _finished(process, options[0], timeout if isinstance(timeout, TimeLimits) else TimeLimits(timeout, timeout))

@@ -143,6 +143,22 @@ class RemoteTransfer:
         """
         return self._git(["ls-remote", "--tags", "--quiet", self._end("upload-pack")], (), settings, timeout)
 
+    def pack(self, listed: Path, timeout: float) -> GitResult:
+        """Run git pack-objects: write a pack of objects that the repository has. The output is the pack's id.
+
+        Args:
+            listed: File with the ids of the objects, one a line.
+            timeout: Seconds.
+
+        Raises:
+            GitError: git timed out or is not installed.
+        """
+        self._require_plain()
+        command = ["pack-objects", "--quiet", "--threads=1", "--delta-base-offset", f"{self.objects}/pack/pack"]
+        return try_git(
+            self.folder, command, settings=_as_settings(_HARMLESS), timeout=timeout, started=self.started, given=listed
+        )
+
     def tip(self, reference: str) -> str:
         """The commit that a fetch stored in a ref; "" if there is none."""
         text = (read_small(self.folder, reference) or "").strip()
@@ -155,17 +171,19 @@ class RemoteTransfer:
         settings: Mapping[str, Sequence[str]],
         timeout: float | TimeLimits,
     ) -> GitResult:
-        with storage_errors("the exchange with the remote"):
-            require_plain_objects(self.objects)
-        harmless = {name: [value] for name, _, value in (one.partition("=") for one in _HARMLESS)}
+        self._require_plain()
         return try_git(
             self.folder,
             options,
             [self.remote, *([references] if isinstance(references, str) else references)],
-            settings={**harmless, **settings},
+            settings={**_as_settings(_HARMLESS), **settings},
             timeout=timeout,
             started=self.started,
         )
+
+    def _require_plain(self) -> None:
+        with storage_errors("the exchange with the remote"):
+            require_plain_objects(self.objects)
 
     def _end(self, program: str) -> str:
         """The option that names the program at the remote end."""
@@ -224,6 +242,10 @@ def exchange(
         yield RemoteTransfer(folder, repository.objects, remote, local, started)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _as_settings(lines: Iterable[str]) -> dict[str, list[str]]:
+    return {name: [value] for name, _, value in (line.partition("=") for line in lines)}
 
 
 def _own_settings(told: Iterable[tuple[str, str]], remote: str, root: Path) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import pygit2
 from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag, SortMode
+from pygit2.remotes import RemoteCollection
 
 from commonplace.domain.errors import GitError
 from commonplace.store.git.layout.discovery import common_folder
@@ -41,6 +42,9 @@ MAX_OBJECT_BYTES = 500_000_000
 """Maximum size in bytes of an object: by its header, and of its file."""
 MAX_SYMBOLIC = 6
 """Maximum number of chained symbolic refs: HEAD and five more, as in Git."""
+
+REPLACED = "info/commonplace-replaced"
+"""File below `objects` that names the packs whose objects `store.packs` has gathered into another one."""
 
 _WITH_MESSAGE = frozenset({ObjectType.COMMIT, ObjectType.TAG})
 _Value = TypeVar("_Value")
@@ -72,6 +76,7 @@ class GitRepository:
         self._local = threading.local()
         self._rules: pygit2.Repository | None = None
         self._rules_lock = threading.Lock()
+        self._gathered: int = self._last_gathering()
         workdir = guarded(lambda: self.handle.workdir)
         self.is_at_root = bool(workdir) and Path(workdir or "").resolve() == self.root
         """Whether `root` is also Git's work tree."""
@@ -92,6 +97,21 @@ class GitRepository:
                 self._rules = self._opened()
             yield self._rules
 
+    def _last_gathering(self) -> int:
+        """Time of the last gathering of packs in nanoseconds; 0 if there was none."""
+        try:
+            return os.stat(f"{self._objects_path}/{REPLACED}").st_mtime_ns  # noqa: PTH116 - a Path is slower
+        except OSError:
+            return 0
+
+    def _renew(self) -> None:
+        """Drop all handles after a gathering, because libgit2 never closes a replaced pack. Calls that run go on."""
+        last = self._last_gathering()
+        if last != self._gathered:
+            self._gathered, self._local = last, threading.local()
+            with self._rules_lock:
+                self._rules = None
+
     def _opened(self) -> pygit2.Repository:
         """A handle of exactly this repository, without libgit2's search."""
         handle = guarded(lambda: pygit2.Repository(str(self.root), RepositoryOpenFlag.NO_SEARCH))
@@ -100,6 +120,10 @@ class GitRepository:
                 "The repository was replaced by another one.", kind="repository", hint="Start the server again."
             )
         self.attach_objects(handle)
+        # pygit2's collections (branches, remotes, ...) refer back to the handle. Without them, its last user frees it,
+        # and its descriptors, instead of the garbage collector.
+        for name in ("branches", "references", "remotes", "submodules"):
+            delattr(handle, name)
         return handle
 
     def attach_objects(self, handle: pygit2.Repository) -> None:
@@ -126,6 +150,7 @@ class GitRepository:
         Raises:
             GitError: a name in the chain is invalid, or the chain is too long.
         """
+        self._renew()
         at = reference
         for _ in range(MAX_SYMBOLIC):
             target = guarded(lambda at=at: self._target(at))
@@ -279,7 +304,7 @@ class GitRepository:
 
     def remotes(self) -> list[str]:
         """Names of the configured remotes."""
-        return [str(name) for name in guarded(lambda: list(self.handle.remotes.names()))]
+        return [str(name) for name in guarded(lambda: list(RemoteCollection(self.handle).names()))]
 
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """The paths that the index contains but a sparse checkout omits from the work tree."""

@@ -26,6 +26,7 @@ from commonplace.store.git.bare import BareStore
 from commonplace.store.git.layout import UntrustedRepositoryError
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
+from commonplace.store.packs import gather
 from commonplace.store.remotes import RemoteTransfer, exchange
 from commonplace.store.replica.clone_repository import (
     BRANCH,
@@ -92,6 +93,8 @@ class ReplicaClone:
         """The lease that names the server that writes to the remote; None if no other server is configured."""
         self._tags_problem = ""
         """The reason why the last reading of the tags failed; "" if it succeeded."""
+        self._gathering_problem = ""
+        """The reason why the last gathering failed; "" if none has failed."""
         self._counted = ("", 0)
         """The last commit whose ancestors were counted, and their number."""
 
@@ -176,6 +179,22 @@ class ReplicaClone:
             if listing is not None:
                 store_tags(self.repository, listing)
             return self._follow(known, tip)
+
+    def gather(self, started: Callable[[Popen[bytes]], None] | None = None) -> None:
+        """Gather what fetches and writes have left, see `packs.gather`. Failures are logged, as nothing depends on it.
+
+        Args:
+            started: Called with each git process, so that it can be killed early.
+        """
+        try:
+            with self._lock.held(0):
+                gather(self.repository, REMOTE, started, loose=True)
+        except UnavailableError:  # another process fetches or gathers
+            return
+        except (GitError, StorageError) as error:
+            if str(error) != self._gathering_problem:
+                log.warning("%s: %s", self.source.name, error)
+            self._gathering_problem = str(error)
 
     def push(self, commit: str, expected: str) -> bool:
         """Push a commit if the remote's branch is at `expected`, and move the clone's branch, too.

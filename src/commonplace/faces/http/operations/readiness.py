@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.errors import IndexingError, KnowledgeError
+from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
 from commonplace.domain.json import JsonObject
+from commonplace.domain.query import ListQuery
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.http.app import MountedApp, small_body
 from commonplace.faces.http.guard import RouteRules
@@ -41,16 +45,19 @@ class Readiness:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
-        ready = await anyio.to_thread.run_sync(self._is_ready, abandon_on_cancel=True)
-        status = "ending" if self._ending else "ready" if ready else "starting"
+        state = await anyio.to_thread.run_sync(self._current_state, abandon_on_cancel=True)
+        status = "ending" if self._ending else state
         code = 200 if status == "ready" else NOT_READY
         await send_json(send, code, {"status": status}, with_body=scope["method"] != "HEAD")
 
-    def _is_ready(self) -> bool:
+    def _current_state(self) -> str:
         try:
-            return all(map(is_ready, self._services.collections.members))
+            members = self._services.collections.members
         except KnowledgeError:  # a folder cannot be opened; the start-up retries it
-            return False
+            return "starting"
+        if not all(map(is_ready, members)):
+            return "starting"
+        return "ready" if all(map(can_read, members)) else "failing"
 
     async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
         del receive
@@ -69,8 +76,20 @@ def is_ready(collection: Collection) -> bool:
     return True
 
 
+def can_read(collection: Collection) -> bool:
+    """Whether a page can be listed and read now: not if file descriptors have run out, or the disk fails."""
+    try:
+        for record in collection.index.list(ListQuery(limit=1)).records:
+            with suppress(NotFoundError):  # deleted since it was indexed
+                collection.store.read(record.address)
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))  # what was read may have been open already
+    except (KnowledgeError, OSError):
+        return False
+    return True
+
+
 def _state(collection: Collection) -> JsonObject:
-    state: JsonObject = {"ready": is_ready(collection)}
+    state: JsonObject = {"ready": is_ready(collection) and can_read(collection)}
     if collection.replica is not None:
         status = collection.replica.status()
         age = None if status.age is None else round(status.age, 1)

@@ -7,6 +7,7 @@ import stat
 from contextlib import suppress
 
 import pygit2
+from pygit2.references import References
 
 from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.domain.revisions import is_revision
@@ -86,7 +87,7 @@ def _tagged(repository: GitRepository, name: str) -> pygit2.Commit | None:
             status = os.lstat(loose)
             if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_REF_BYTES:
                 return None
-        reference = guarded(lambda: repository.handle.references.get(f"refs/tags/{name}"))
+        reference = guarded(lambda: References(repository.handle).get(f"refs/tags/{name}"))
         if reference is None or not isinstance(reference.target, pygit2.Oid):  # Git creates no symbolic tags
             return None
         return guarded(lambda: reference.peel(pygit2.Commit))

@@ -21,6 +21,7 @@ from commonplace.store.folder.writer_lock import WAIT_SECONDS
 from commonplace.store.git.refs import remove_ref, set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import GitResult, end_group
+from commonplace.store.packs import gather
 from commonplace.store.remotes import exchange
 from commonplace.toolsets.projects.remote.published_branch import (
     BRANCH,
@@ -116,7 +117,7 @@ class Origin:
         """Local and remote status as of the last fetch. Makes no network call."""
         repository = self._repository
         head = repository.head
-        rescued = [name for name in guarded(lambda: list(repository.handle.references)) if name.startswith(_RESCUE)]
+        rescued = [name for name in guarded(repository.handle.listall_references) if name.startswith(_RESCUE)]
         return StorageStatus(
             branch=repository.branch.removeprefix("refs/heads/"),
             last_commit=repository.commit(head).message.partition("\n")[0] if head else "",
@@ -289,9 +290,14 @@ class Origin:
                 outcome = own.fetch(
                     f"+refs/heads/{BRANCH}:{_FETCHED}", settings=settings, timeout=self._within(seconds)
                 )
-                return outcome, own.tip(_FETCHED)
+                tip = own.tip(_FETCHED)
         except KnowledgeError as error:
             return GitResult(1, "", str(error)), ""
+        try:
+            gather(repository, REMOTE, self._started, loose=False)
+        except KnowledgeError as error:
+            log.warning("%s", error)
+        return outcome, tip
 
     def _send(self, head: str, expected: str, seconds: float) -> GitResult:
         """Push a commit to the remote's branch if the branch is at the expected commit ("" if it must not exist)."""

@@ -12,13 +12,15 @@ from asgi import asked
 from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.errors import StorageError
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
-from commonplace.faces.http.operations.readiness import Readiness, is_ready
+from commonplace.faces.http.operations import readiness
+from commonplace.faces.http.operations.readiness import Readiness, can_read, is_ready
 from commonplace.index import open_index
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from commonplace.store import open_store
 from indexed import Indexed
 from remotes.fixed import COMMIT, FixedReplica
+from support import no_more_files
 
 
 @pytest.fixture
@@ -37,8 +39,8 @@ def starting(tmp_path: Path) -> Iterator[Collection]:
     index.close()
 
 
-def state(readiness: Readiness, method: str = "GET") -> tuple[int, object]:
-    probe, _ = readiness.parts()
+def state(served: Readiness, method: str = "GET") -> tuple[int, object]:
+    probe, _ = served.parts()
     answer = asked(probe.app, method, probe.prefix)
     return answer.status, answer.json if answer.body else None
 
@@ -58,10 +60,24 @@ def test_a_server_is_ready_when_every_collection_can_be_searched(ready: Collecti
     assert state(of(ready, starting)) == (200, {"status": "ready"})
 
 
+def test_a_server_whose_reads_fail_is_not_ready(
+    ready: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with no_more_files():
+        assert not can_read(ready)
+    assert can_read(ready)
+    for page in tmp_path.rglob("a.md"):
+        page.unlink()
+    assert can_read(ready)  # a page that was deleted since is no failure
+    monkeypatch.setattr(readiness, "can_read", lambda _: False)
+    assert state(of(ready)) == (503, {"status": "failing"})
+    assert listed(of(ready), None) == {"notes": {"ready": False}}
+
+
 def test_a_server_that_ends_says_so_though_it_is_ready(ready: Collection) -> None:
-    readiness = of(ready)
-    readiness.end()
-    assert state(readiness) == (503, {"status": "ending"})
+    probed = of(ready)
+    probed.end()
+    assert state(probed) == (503, {"status": "ending"})
 
 
 def test_a_folder_that_cannot_be_opened_is_no_failure_of_the_probe() -> None:
@@ -75,26 +91,26 @@ def test_a_head_request_gets_the_status_alone(ready: Collection) -> None:
     assert state(of(ready), "HEAD") == (200, None)
 
 
-def listed(readiness: Readiness, names: frozenset[str] | None) -> object:
-    _, part = readiness.parts()
+def listed(served: Readiness, names: frozenset[str] | None) -> object:
+    _, part = served.parts()
     return asked(part.app, "GET", part.prefix, scope={SCOPE_KEY: Caller("k", "read", names)}).json["collections"]
 
 
 def test_callers_learn_of_their_collections_alone(ready: Collection, starting: Collection) -> None:
-    readiness = of(ready, starting)
-    assert listed(readiness, None) == {"notes": {"ready": True}, "new": {"ready": False}}
-    assert listed(readiness, frozenset({"new", "gone"})) == {"new": {"ready": False}}
-    assert listed(readiness, frozenset()) == {}
+    probed = of(ready, starting)
+    assert listed(probed, None) == {"notes": {"ready": True}, "new": {"ready": False}}
+    assert listed(probed, frozenset({"new", "gone"})) == {"new": {"ready": False}}
+    assert listed(probed, frozenset()) == {}
 
 
 def test_a_replica_names_its_commit_and_what_is_wrong(ready: Collection) -> None:
     following = FixedReplica()
-    readiness = of(replace(ready, replica=following))
-    assert listed(readiness, None) == {
+    probed = of(replace(ready, replica=following))
+    assert listed(probed, None) == {
         "notes": {"ready": True, "commit": COMMIT, "age_seconds": 2.2, "problem": None},
     }
     following.now = ReplicaStatus("", ready=True, age=None, problem="The remote does not answer.")
-    assert listed(readiness, None) == {
+    assert listed(probed, None) == {
         "notes": {"ready": True, "commit": None, "age_seconds": None, "problem": "The remote does not answer."},
     }
 
