@@ -82,10 +82,10 @@ def serve_space(settings: Settings, say: MessageSink) -> None:
 
 
 def _serve_to_the_end(settings: Settings, say: MessageSink) -> None:
-    from commonplace.faces.worker_threads import end_abandoned_calls
+    from commonplace.faces.worker_threads import end_process
 
     serve_space(settings, say)
-    end_abandoned_calls()
+    end_process()
 
 
 def serve_stdio_space(settings: Settings) -> None:

@@ -110,10 +110,10 @@ def _plugin_faults(settings: Settings) -> list[tuple[str, str]]:
 
 def _serve(settings: Settings) -> None:
     """Serve folders over MCP on standard input and output until the client disconnects."""
-    from commonplace.faces.worker_threads import end_abandoned_calls
+    from commonplace.faces.worker_threads import end_process
 
     _serve_until_gone(settings)
-    end_abandoned_calls()
+    end_process()
 
 
 def _embed_for_cluster(settings: Settings, names: Sequence[str], once: bool, tell: Callable[[str], None]) -> int:
@@ -125,9 +125,11 @@ def _embed_for_cluster(settings: Settings, names: Sequence[str], once: bool, tel
 
 
 def _serve_editor(settings: Settings) -> None:
+    from commonplace.faces.worker_threads import end_process
     from commonplace.lsp_server import serve_editor
 
     serve_editor(settings)
+    end_process()
 
 
 def _serve_until_gone(settings: Settings) -> None:
@@ -170,12 +172,12 @@ def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) ->
         _require_shareable(settings, hosting)
         listener = listening(BindAddress(settings.host, settings.port))
         sys.exit(supervise(arguments, settings.workers or default_count(), listener))
-    from commonplace.faces.worker_threads import end_abandoned_calls
+    from commonplace.faces.worker_threads import end_process
     from commonplace.http_server import serve_http
     from commonplace.registration import with_declared_store
 
     serve_http(with_declared_store(settings), hosting, given)
-    end_abandoned_calls()
+    end_process()
 
 
 def _require_shareable(settings: Settings, hosting: HttpOptions) -> None:

@@ -20,8 +20,6 @@ from starlette.types import Receive
 from commonplace.domain.errors import KnowledgeError, Stopped
 from commonplace.faces.reader_slots import ReaderSlots
 
-_WORKER = "AnyIO worker thread"
-"""AnyIO's name for its worker threads."""
 START_THREAD = "start"
 """Name of the thread that completes the start-up after clients are answered."""
 QUICK_SECONDS = 0.05
@@ -113,13 +111,15 @@ class _DisconnectWatch:
                 return
 
 
-def end_abandoned_calls() -> None:
-    """Exit with status 0 if abandoned calls or an unfinished start-up still run. Call this after everything is closed.
+def end_process() -> None:
+    """End a server with status 0, without the interpreter's own end, if any thread is left. Call after all is closed.
 
-    The interpreter would otherwise wait for the threads of calls, which cannot be interrupted. A start-up thread that
-    still imports modules fails at interpreter exit and prints a traceback.
+    The interpreter would wait for the threads of calls, which cannot be interrupted, and then end every daemon thread
+    when it next needs the global lock (`pthread_exit`, before Python 3.14). A thread in C++, such as one that loads or
+    runs the model, is unwound through a function that must not be: the process ends by SIGABRT, "terminate called
+    without an active exception". A start-up thread that still imports modules would print a traceback.
     """
-    if any(thread.name in {_WORKER, START_THREAD} for thread in threading.enumerate()):
+    if len(threading.enumerate()) > 1:
         with suppress(OSError, ValueError):  # standard output may be closed already
             sys.stdout.flush()
             sys.stderr.flush()

@@ -13,6 +13,7 @@ from starlette.types import Message
 from commonplace.domain.errors import KnowledgeError, NotFoundError, Stopped
 from commonplace.faces.web.markup.page import TextRenderer
 from commonplace.faces.worker_threads import MAX_WRITERS, go_on, run_in_worker, unless_gone
+from support import MODELS
 
 WAIT = 20.0
 """Seconds."""
@@ -108,7 +109,7 @@ def test_writers_that_wait_for_their_turn_keep_no_reader_waiting() -> None:
 
 _START_THAT_STILL_IMPORTS = """
 import threading, time
-from commonplace.faces.worker_threads import START_THREAD, end_abandoned_calls
+from commonplace.faces.worker_threads import START_THREAD, end_process
 
 def start():
     while not threading._SHUTTING_DOWN:
@@ -117,7 +118,7 @@ def start():
 
 threading.Thread(target=start, name=START_THREAD, daemon=True).start()
 threading.Thread(target=lambda: [time.sleep(0) for _ in range(20_000)]).start()
-end_abandoned_calls()
+end_process()
 """
 """The second thread keeps the interpreter's end waiting, so that the import meets it."""
 
@@ -157,3 +158,28 @@ def test_rendering_for_a_client_that_has_gone_ends_and_frees_its_thread() -> Non
 
 def test_outside_of_a_call_nothing_is_cancelled() -> None:
     go_on()
+
+
+_MODEL_THAT_IS_STILL_LOADED = """
+import sys, threading, time
+import onnxruntime
+from commonplace.faces.worker_threads import end_process
+
+def load():
+    while True:
+        onnxruntime.InferenceSession(sys.argv[1])
+
+threading.Thread(target=load, daemon=True).start()
+time.sleep(0.2)
+end_process()
+"""
+"""Ended by the interpreter, this process ends by SIGABRT."""
+
+
+def test_a_thread_in_the_models_runtime_does_not_abort_the_end_of_a_process() -> None:
+    model = next(MODELS.rglob("*.onnx"), None)
+    if model is None:
+        pytest.skip("needs `commonplace model install`")
+    command = [sys.executable, "-c", _MODEL_THAT_IS_STILL_LOADED, str(model)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
