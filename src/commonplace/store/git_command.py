@@ -155,10 +155,9 @@ def try_git(  # noqa: PLR0913 - the arguments of a process
     Raises:
         GitError: the command timed out (kind "timeout"), printed too much (kind "output"), or git is not installed.
     """
-    command = ["git"]
-    for name, values in {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}.items():
-        for value in values:
-            command += ["-c", f"{name}={value}"]
+    chosen = {**{name: [value] for name, value in _SETTINGS.items()}, **(settings or {})}
+    pairs = [f"{name}={value}" for name, values in chosen.items() for value in values]
+    command = ["git", *(word for pair in pairs for word in ("-c", pair))]
     command += [*options, "--end-of-options", *operands] if operands else options
     source = subprocess.DEVNULL if given is None else os.open(given, os.O_RDONLY | os.O_CLOEXEC)
     try:
