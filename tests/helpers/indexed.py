@@ -114,6 +114,7 @@ def answers(index: Index, words: Sequence[str]) -> dict[str, object]:
         "from": {r.address.path: index.links_from(r.address) for r in records},
         "to": {r.address.path: sorted(map(repr, index.links_to(r.address))) for r in records},
         "broken": sorted((link.source.path, link.link.target) for link in index.broken()),
+        "dead": index.dead_links(),
         "orphans": sorted(record.address.path for record in index.orphans()),
         "tags": index.tags(Filter()),
         "counts": index.counts(),

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import Fragments
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Index
-from commonplace.domain.query import ListQuery
+from commonplace.domain.query import ListQuery, ResolvedLink
 from commonplace.index import open_index
 from commonplace.services import writes
 from commonplace.services.collections import Collection
@@ -52,13 +54,14 @@ def texts(draw: st.DrawFn) -> bytes:
     for _ in range(draw(st.integers(0, 4))):
         kind = draw(st.integers(0, 3))
         target = draw(st.sampled_from(PATHS))
+        part = draw(st.sampled_from(["", *(f"#{word}" for word in WORDS[:3])]))
         words = " ".join(draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)))
         lines += [
             [
                 f"## {words}",
                 f"{words} #tag",
-                f"see [[{target.removesuffix('.md')}|{words}]] now",
-                f"[{words}]({target})",
+                f"see [[{target.removesuffix('.md')}{part}|{words}]] now",
+                f"[{words}]({target}{part})",
             ][kind],
             "",
         ]
@@ -230,10 +233,19 @@ class Folder(RuleBasedStateMachine):
             kept, made = (answers(one, SEARCHED) for one in (self.collection.index, fresh))
             for part, right in made.items():
                 assert kept[part] == right, part
+            assert kept["dead"] == list(dead_by_documents(fresh))
             if SOAK:  # dates that come from the history are found out in the background, which can take its time
                 eventually(lambda: dates(self.collection.index) == dates(fresh), seconds=60)
         finally:
             fresh.close()
+
+
+def dead_by_documents(index: Index) -> Iterator[ResolvedLink]:
+    """The links to parts that their targets do not have, by the targets' texts."""
+    for record in index.list(ListQuery(limit=1000)).records:
+        for one in index.links_from(record.address):
+            if one.link.fragment and one.target and one.link.fragment not in Fragments(index.document(one.target)):
+                yield one
 
 
 def dates(index: Index) -> dict[str, tuple[str, str]]:

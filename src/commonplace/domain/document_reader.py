@@ -5,10 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import combinations
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, Finding, Frontmatter, Link, Section
@@ -28,10 +29,13 @@ from commonplace.domain.words.text_decoder import decoded
 
 _ELEMENT = re.compile(rb"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s"'<>]+))""")
 """A tag of HTML up to its first `id` or `name`, with the value in one of the groups."""
+_AROUND_HEADINGS = b"# \t\r\n=-"
+"""Characters around the text of a heading in its source."""
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """Translation table of bytes: white space to a blank, everything else to `x`."""
-_MARKED = re.compile(rb"(?m)(?:(?<=[ \t])|^)(\^[A-Za-z0-9-]+)[ \t]*\r?$")
+# The pattern begins with the `^` of the text, because `re` finds a literal first character ten times as fast.
+_MARKED = re.compile(rb"(?m)(\^(?:(?<=[ \t\n]\^)|(?<=\A\^))[A-Za-z0-9-]+)[ \t]*\r?$")
 _ATTRIBUTES_BELOW = re.compile(r"\n {0,3}\{:[^{}\n]*\}\s*\Z")
 _BLOCK_ID = re.compile(r"\s\^[A-Za-z0-9-]+\s*$")
 _ITEM = re.compile(rb"[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]")
@@ -206,8 +210,36 @@ def find_fragment(document: Document, fragment: str) -> tuple[int, int, Section 
     )
 
 
-class Fragments:
-    """Decides which part of a document a fragment of a link names, for every face. Linear in the document's size.
+class FragmentMarks(NamedTuple):
+    """The names of a document's parts beside its headings and their anchors."""
+
+    sources: Mapping[str, str]
+    """The compared form of a heading's text by that of its source with its markup, if they differ."""
+    elements: Collection[str]
+    """The `id` or `name` of each HTML element."""
+    blocks: Collection[str]
+    """The block ids in lower case, with their `^`."""
+
+
+class NamedPart(Protocol):
+    """A section, or what the index stores of one."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings above this one, outermost first, this one last; empty before the first heading."""
+        ...
+
+    @property
+    def anchor(self) -> str:
+        """The slug that links use."""
+        ...
+
+
+Part = TypeVar("Part", bound=NamedPart)
+
+
+class FragmentNames(Generic[Part]):
+    """Decides which part of a document a fragment of a link names, without its text. Linear in the number of parts.
 
     A heading is compared by these rules in order; the first that matches any section decides. A path of several
     headings may omit some of them; the whole path counts more than its end, and this more than the rest.
@@ -217,16 +249,128 @@ class Fragments:
     3. The anchor, as written or regardless of case.
     4. In links, the id or name of an HTML element, which names the section around the element.
     5. Obsidian's comparison (`comparable_heading`), of the text or of the heading's source with its markup.
+
+    Args:
+        parts: The sections of the document, including the one before the first heading.
+        marks: The other names.
     """
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._paths: dict[tuple[Callable[[str], str], int], Mapping[tuple[str, ...], Sequence[Section]]] = {}
+    def __init__(self, parts: Sequence[Part], marks: FragmentMarks) -> None:
+        self._parts = parts
+        self._marks = marks
+        self._paths: dict[tuple[Callable[[str], str], int], Mapping[tuple[str, ...], Sequence[Part]]] = {}
 
     def __contains__(self, fragment: str) -> bool:
         if fragment.startswith("^"):
-            return fragment.lower() in self._blocks
-        return bool(self.linked_sections(fragment)) or fragment.removeprefix("#") in self._elements
+            return fragment.lower() in self._marks.blocks
+        if fragment.removeprefix("#") in self._marks.elements:  # first, because the question is cheap
+            return True
+        return ("#" not in fragment and bool(self._by_anchor(fragment))) or bool(self.linked(fragment))
+
+    def linked(self, fragment: str) -> Sequence[Part]:
+        """The sections whose headings a link's fragment names equally well, in order; a link leads to the first.
+
+        In `#id`, the id of an element of the web page, the anchor counts first.
+        """
+        if fragment.startswith("#") and (named := self._by_anchor(fragment)):
+            return named
+        path = fragment.split("#")
+        is_element = fragment.removeprefix("#") in self._marks.elements
+        return self._as_headings(path) or (() if is_element else self._compared(path))
+
+    def named(self, path: Sequence[str]) -> Sequence[Part]:
+        """The sections that a path of headings names equally well, in order."""
+        return self._as_headings(path) or self._compared(path)
+
+    def _as_headings(self, path: Sequence[str]) -> Sequence[Part]:
+        """The sections that match by rules 1 to 3."""
+        wanted = _headings(path)
+        if not wanted:
+            return self._parts[:1]
+        whole = " > ".join(wanted)
+        if whole.startswith("#"):
+            return self._by_anchor(whole)
+        folded = tuple(map(fold, wanted))
+        return (
+            self._by_text(tuple(wanted), whole, _as_written)
+            or self._by_text(folded, fold(whole), fold)
+            or self._by_anchor(whole)
+        )
+
+    def _compared(self, path: Sequence[str]) -> Sequence[Part]:
+        """The sections that match by rule 5."""
+        wanted = _headings(path)
+        whole = " > ".join(wanted)
+        forms = tuple(self._compared_form(part) for part in wanted)
+        if whole.startswith("#") or not all(forms):
+            return ()
+        return self._by_text(forms, self._compared_form(whole), comparable_heading)
+
+    def _by_text(self, parts: tuple[str, ...], whole: str, form: Callable[[str], str]) -> Sequence[Part]:
+        """The sections whose heading path, or whose heading as a whole, is this in a form."""
+        found = self._with_path(form, len(parts)).get(parts, ())
+        return found or (self._with_path(form, 1).get((whole,), ()) if len(parts) > 1 else ())
+
+    def _by_anchor(self, name: str) -> Sequence[Part]:
+        wanted = name.removeprefix("#")
+        exact = self._anchors.get(wanted)
+        return [exact] if exact else self._folded_anchors.get(fold(wanted), ())
+
+    def _with_path(self, form: Callable[[str], str], count: int) -> Mapping[tuple[str, ...], Sequence[Part]]:
+        """The best sections for each path of `count` headings."""
+        if (form, count) not in self._paths:
+            ranked: dict[tuple[str, ...], tuple[int, list[Part]]] = {}
+            for section in self._parts[1:]:
+                path = tuple(map(form, section.path))
+                for above in combinations(path[:-1], count - 1):
+                    key = (*above, path[-1])
+                    rank = 0 if key == path else 1 if key == path[-count:] else 2
+                    best, sections = ranked.get(key, (3, []))
+                    if rank < best:
+                        ranked[key] = rank, [section]
+                    elif rank == best and sections[-1] is not section:
+                        sections.append(section)
+            self._paths[form, count] = {key: sections for key, (_, sections) in ranked.items()}
+        return self._paths[form, count]
+
+    def _compared_form(self, heading: str) -> str:
+        """The compared form of a heading's text, given that of its text or of its source with its markup."""
+        compared = comparable_heading(heading)
+        return self._marks.sources.get(compared, compared)
+
+    @cached_property
+    def _anchors(self) -> Mapping[str, Part]:
+        return {section.anchor: section for section in self._parts[1:]}
+
+    @cached_property
+    def _folded_anchors(self) -> Mapping[str, Sequence[Part]]:
+        folded: dict[str, list[Part]] = {}
+        for section in self._parts[1:]:
+            folded.setdefault(fold(section.anchor), []).append(section)
+        return folded
+
+
+class Fragments:
+    """The parts of a document that fragments of links name, by the rules of `FragmentNames`."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._elements = _element_offsets(document)
+        self._blocks = _block_offsets(document)
+        self._names = FragmentNames(
+            document.sections, FragmentMarks(_heading_sources(document), self._elements, self._blocks)
+        )
+
+    def __contains__(self, fragment: str) -> bool:
+        return fragment in self._names
+
+    def linked_sections(self, fragment: str) -> Sequence[Section]:
+        """The sections whose headings a link's fragment names equally well, in order; a link leads to the first."""
+        return self._names.linked(fragment)
+
+    def sections(self, path: Sequence[str]) -> Sequence[Section]:
+        """The sections that a path of headings names equally well, in order."""
+        return self._names.named(path)
 
     def find(self, fragment: str) -> tuple[int, int, Section | None] | None:
         """Start, end and section (None for a block) of the part that a fragment names; None if there is none."""
@@ -244,20 +388,6 @@ class Fragments:
         if fragment.startswith("^") or fragment in self._elements:
             return fragment
         return slug_of_fragment(fragment)
-
-    def linked_sections(self, fragment: str) -> Sequence[Section]:
-        """The sections whose headings a link's fragment names equally well, in order; a link leads to the first.
-
-        In `#id`, the id of an element of the web page, the anchor counts first.
-        """
-        if fragment.startswith("#") and (named := self._by_anchor(fragment)):
-            return named
-        path = fragment.split("#")
-        return self._as_headings(path) or (() if self._around_element(fragment) else self._compared(path))
-
-    def sections(self, path: Sequence[str]) -> Sequence[Section]:
-        """The sections that a path of headings names equally well, in order."""
-        return self._as_headings(path) or self._compared(path)
 
     def naming(self, section: Section, *, by_anchor: bool = False, above: str = "") -> str:
         """A fragment that leads to a section, without characters that end a wikilink.
@@ -298,95 +428,6 @@ class Fragments:
         marks = _MARKED.findall(self._document.encoded, self._document.body_start)
         return [mark.decode("utf-8", "replace") for mark in marks]
 
-    def _as_headings(self, path: Sequence[str]) -> Sequence[Section]:
-        """The sections that match by rules 1 to 3."""
-        wanted = _headings(path)
-        if not wanted:
-            return self._document.sections[:1]
-        whole = " > ".join(wanted)
-        if whole.startswith("#"):
-            return self._by_anchor(whole)
-        folded = tuple(map(fold, wanted))
-        return (
-            self._by_text(tuple(wanted), whole, _as_written)
-            or self._by_text(folded, fold(whole), fold)
-            or self._by_anchor(whole)
-        )
-
-    def _compared(self, path: Sequence[str]) -> Sequence[Section]:
-        """The sections that match by rule 5."""
-        wanted = _headings(path)
-        whole = " > ".join(wanted)
-        forms = tuple(self._compared_form(part) for part in wanted)
-        if whole.startswith("#") or not all(forms):
-            return ()
-        return self._by_text(forms, self._compared_form(whole), comparable_heading)
-
-    def _by_text(self, parts: tuple[str, ...], whole: str, form: Callable[[str], str]) -> Sequence[Section]:
-        """The sections whose heading path, or whose heading as a whole, is this in a form."""
-        found = self._with_path(form, len(parts)).get(parts, ())
-        return found or (self._with_path(form, 1).get((whole,), ()) if len(parts) > 1 else ())
-
-    def _by_anchor(self, name: str) -> Sequence[Section]:
-        wanted = name.removeprefix("#")
-        exact = self._anchors.get(wanted)
-        return [exact] if exact else self._folded_anchors.get(fold(wanted), ())
-
-    def _with_path(self, form: Callable[[str], str], count: int) -> Mapping[tuple[str, ...], Sequence[Section]]:
-        """The best sections for each path of `count` headings."""
-        if (form, count) not in self._paths:
-            ranked: dict[tuple[str, ...], tuple[int, list[Section]]] = {}
-            for section in self._document.sections[1:]:
-                path = tuple(map(form, section.path))
-                for above in combinations(path[:-1], count - 1):
-                    key = (*above, path[-1])
-                    rank = 0 if key == path else 1 if key == path[-count:] else 2
-                    best, sections = ranked.get(key, (3, []))
-                    if rank < best:
-                        ranked[key] = rank, [section]
-                    elif rank == best and sections[-1] is not section:
-                        sections.append(section)
-            self._paths[form, count] = {key: sections for key, (_, sections) in ranked.items()}
-        return self._paths[form, count]
-
-    def _compared_form(self, heading: str) -> str:
-        """The compared form of a heading's text, given that of its text or of its source with its markup."""
-        compared = comparable_heading(heading)
-        return self._sources.get(compared, compared)
-
-    @cached_property
-    def _sources(self) -> Mapping[str, str]:
-        """The compared form of each heading's text, by that of its source, and of its source without a block id."""
-        texts = {comparable_heading(section.heading) for section in self._document.sections[1:]}
-        forms: dict[str, str] = {}
-        for section in self._document.sections[1:]:
-            written = heading_source(self._document, section)
-            for source in (written, _BLOCK_ID.sub("", written)):
-                form = comparable_heading(source)
-                if form not in texts:
-                    forms.setdefault(form, comparable_heading(section.heading))
-        return forms
-
-    @cached_property
-    def _anchors(self) -> Mapping[str, Section]:
-        return {section.anchor: section for section in self._document.sections[1:]}
-
-    @cached_property
-    def _folded_anchors(self) -> Mapping[str, Sequence[Section]]:
-        folded: dict[str, list[Section]] = {}
-        for section in self._document.sections[1:]:
-            folded.setdefault(fold(section.anchor), []).append(section)
-        return folded
-
-    @cached_property
-    def _elements(self) -> Mapping[str, int]:
-        """The byte offset of each HTML element by its `id` or `name`; of several with one name, of the first."""
-        offsets: dict[str, int] = {}
-        for element in _ELEMENT.finditer(self._document.encoded, self._document.body_start):
-            name = next(filter(None, element.groups())).decode("utf-8", "replace")
-            offsets.setdefault(name, element.start())
-        return offsets
-
     def _around_element(self, fragment: str) -> Section | None:
         """The section with the HTML element that has this `id` or `name`; None if there is no such element."""
         at = self._elements.get(fragment.removeprefix("#"))
@@ -396,20 +437,57 @@ class Fragments:
         sections = self._document.sections
         return sections[max(bisect_right(sections, offset, key=lambda section: section.start) - 1, 0)]
 
-    @cached_property
-    def _blocks(self) -> Mapping[str, int]:
-        """The byte offset of each block id, by the id in lower case with its `^`; of equal ids, of the first."""
-        offsets: dict[str, int] = {}
-        for mark in _MARKED.finditer(self._document.encoded, self._document.body_start):
-            offsets.setdefault(mark[1].decode("utf-8", "replace").lower(), mark.start())
-        return offsets
-
     def _block(self, mark: int) -> tuple[int, int, Section | None]:
         """The block that the block id at an offset marks; for an id in a heading line, the section."""
         section = self._section_at(mark)
         if section.level and mark < section.content:
             return section.start, section.tree_end, section
         return *_block(self._document.encoded, section.content, mark), None
+
+
+def fragment_marks(document: Document) -> FragmentMarks:
+    """The names of a document's parts beside its headings and their anchors."""
+    return FragmentMarks(_heading_sources(document), _element_offsets(document), _block_offsets(document))
+
+
+def _heading_sources(document: Document) -> Mapping[str, str]:
+    """The compared form of each heading's text, by that of its source, and of its source without a block id."""
+    source = document.source
+    marked = [
+        section
+        for section in document.sections[1:]
+        # Most headings have no markup, and their source is their text.
+        if "^" in section.heading
+        or source[section.start : section.content].strip(_AROUND_HEADINGS) != section.heading.encode()
+    ]
+    if not marked:
+        return {}
+    texts = {comparable_heading(section.heading) for section in document.sections[1:]}
+    forms: dict[str, str] = {}
+    for section in marked:
+        written = heading_source(document, section)
+        for one in (written, _BLOCK_ID.sub("", written)):
+            form = comparable_heading(one)
+            if form not in texts:
+                forms.setdefault(form, comparable_heading(section.heading))
+    return forms
+
+
+def _element_offsets(document: Document) -> Mapping[str, int]:
+    """The byte offset of each HTML element by its `id` or `name`; of several with one name, of the first."""
+    offsets: dict[str, int] = {}
+    for element in _ELEMENT.finditer(document.encoded, document.body_start):
+        name = next(filter(None, element.groups())).decode("utf-8", "replace")
+        offsets.setdefault(name, element.start())
+    return offsets
+
+
+def _block_offsets(document: Document) -> Mapping[str, int]:
+    """The byte offset of each block id, by the id in lower case with its `^`; of equal ids, of the first."""
+    offsets: dict[str, int] = {}
+    for mark in _MARKED.finditer(document.encoded, document.body_start):
+        offsets.setdefault(mark[1].decode("utf-8", "replace").lower(), mark.start())
+    return offsets
 
 
 def slug_of_fragment(fragment: str) -> str:

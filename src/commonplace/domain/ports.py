@@ -5,7 +5,7 @@ Adapters are in `store`, `index` and `embed`; only `bootstrap` names them. Every
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -379,8 +379,12 @@ class Index(Protocol):
         """Other documents whose address differs from this one only in case or Unicode form, by address."""
         ...
 
-    def anchors(self, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:
-        """The anchors of the sections of each of these documents. Opens no document."""
+    def dead_links(self) -> list[ResolvedLink]:
+        """Links whose fragments name no part of their targets, by source, then order. Opens no document."""
+        ...
+
+    def fragments(self, addresses: Collection[Address]) -> dict[Address, Container[str]]:
+        """The fragments that name a part of each of these documents. Opens no document."""
         ...
 
     def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -33,7 +33,7 @@ from commonplace.domain.sites.tree import Surroundings
 from commonplace.index import references
 from commonplace.index.catalogue import listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
-from commonplace.index.catalogue.document_rows import anchors_of, document_key, record_at, records_where, revisions_in
+from commonplace.index.catalogue.document_rows import document_key, fragments_of, record_at, records_where, revisions_in
 from commonplace.index.catalogue.path_existence import DiskStore
 from commonplace.index.change_notifier import ChangeNotifier, IndexListener, IndexState
 from commonplace.index.document_dates import DateUpdater
@@ -216,9 +216,14 @@ class LocalIndex:
         """Other documents whose address differs only in case or Unicode form, by address."""
         return self._query(lambda view: references.same_name(view.connection, address))
 
-    def anchors(self, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:
-        """The anchors of the sections of each of these documents. Opens no document."""
-        return self._query(lambda view: anchors_of(view.connection, addresses))
+    def dead_links(self) -> list[ResolvedLink]:
+        """Links whose fragments name no part of their targets. Opens no document."""
+        return self._query(lambda view: self._links(view).dead())
+
+    def fragments(self, addresses: Collection[Address]) -> dict[Address, Container[str]]:
+        """The fragments that name a part of each of these documents. Opens no document."""
+        keys = {document_key(address.path): address for address in addresses}
+        return self._query(lambda view: {keys[key]: names for key, names in fragments_of(view.connection, list(keys))})
 
     def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
         """Links of a document, or of all."""

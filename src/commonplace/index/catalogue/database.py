@@ -56,8 +56,9 @@ CREATE INDEX files_by_ident ON files (ident);
 CREATE INDEX files_undated ON files (dated) WHERE dated <> 1;
 CREATE INDEX files_with_findings ON files (path) WHERE findings > 0;
 
--- What a record and a search hit show beyond `files`, as JSON.
-CREATE TABLE details (id INTEGER PRIMARY KEY, record TEXT, outline TEXT);
+-- What a record and a search hit show beyond `files`, as JSON; `marks`: what fragments of links can name beside the
+-- headings in `outline`.
+CREATE TABLE details (id INTEGER PRIMARY KEY, record TEXT, outline TEXT, marks TEXT);
 
 CREATE TABLE tags (tag TEXT, file INTEGER, shown TEXT, PRIMARY KEY (tag, file)) WITHOUT ROWID;
 CREATE INDEX tags_by_file ON tags (file);
@@ -68,12 +69,16 @@ CREATE TABLE names (key TEXT, file INTEGER, PRIMARY KEY (key, file)) WITHOUT ROW
 -- `domain.markdown.link_sides.PageSide` for whom this side is the page.
 CREATE TABLE links (
     source INTEGER, ordinal INTEGER, side INTEGER, readers INTEGER, key TEXT, target INTEGER, attachment TEXT,
-    collection TEXT, link TEXT,
+    collection TEXT, fragment TEXT, link TEXT,
     PRIMARY KEY (source, ordinal, side)
 ) WITHOUT ROWID;
 
 -- Keys whose documents have changed since links were last resolved.
 CREATE TABLE unsettled (key TEXT PRIMARY KEY) WITHOUT ROWID;
+-- Fragments of links that name no part of their target. A row without such a link has no effect.
+CREATE TABLE dead_fragments (target INTEGER, fragment TEXT, PRIMARY KEY (target, fragment)) WITHOUT ROWID;
+-- Documents that have changed, or to which links with fragments have been added, since the fragments were checked.
+CREATE TABLE unchecked (target INTEGER PRIMARY KEY);
 -- Documents newer here than in the full text, which they hide there; without text: gone.
 CREATE TABLE recent (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, path TEXT NOT NULL, text TEXT);
 -- Paths that a full sync has yet to index. A row is deleted once catalogue and full text contain the file. `begun`: a
@@ -92,6 +97,7 @@ _LATE_INDEXES = {
     "links_by_key": "links (key)",
     "links_by_attachment": "links (attachment) WHERE attachment IS NOT NULL",
     "links_unresolved": "links (source) WHERE target IS NULL AND attachment IS NULL",
+    "links_by_fragment": "links (target, fragment) WHERE fragment <> ''",
     "links_by_collection": "links (collection) WHERE collection <> ''",
 }
 

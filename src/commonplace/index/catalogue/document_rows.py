@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
+from commonplace.domain.document_reader import FragmentNames, fragment_marks
 from commonplace.domain.documents import Document
 from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
@@ -18,7 +19,7 @@ from commonplace.domain.query_parser import is_title
 from commonplace.domain.record_json import STORED_FIELDS, fields_from_json, record_to_json
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.outlines import Outline, stored_anchors
+from commonplace.index.catalogue.outlines import Outline, OutlinePart, fragment_names, stored_marks
 
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
@@ -88,6 +89,8 @@ class DocumentColumns(NamedTuple):
     record: str
     """The other fields of the record (`DETAIL_FIELDS`) as JSON."""
     outline: str
+    marks: str
+    """The names of its parts beside the outline, as stored by `outlines.stored_marks`."""
     tags: tuple[tuple[str, str], ...]
     """Tags, each folded and as written."""
 
@@ -118,6 +121,7 @@ def columns_of(document: Document, record: Record) -> DocumentColumns:
         findings=len(record.findings),
         record=encode(record_to_json(record, DETAIL_FIELDS)),
         outline=Outline.of(document.sections).stored(),
+        marks=stored_marks(fragment_marks(document)),
         tags=tuple([(fold(tag), tag) for tag in record.tags]),
     )
 
@@ -138,7 +142,7 @@ class DocumentRows:
         self._connection = connection
         self._commit_time = commit_time
         self._files: list[tuple[int | str, ...]] = []
-        self._details: list[tuple[int, str, str]] = []
+        self._details: list[tuple[int, str, str, str]] = []
         self._tags: list[tuple[str, int, str]] = []
         self._replaced: list[int] = []
 
@@ -155,7 +159,7 @@ class DocumentRows:
             self._replaced.append(key)
         changed = iso_timestamp(stat.mtime_ns / 1e9) if stat.mtime_ns else self._commit_time()
         self._files.append(_file_row(key, columns, stat, known, changed))
-        self._details.append((key, columns.record, columns.outline))
+        self._details.append((key, columns.record, columns.outline, columns.marks))
         self._tags += [(folded, key, tag) for folded, tag in columns.tags]
 
     def finish(self) -> None:
@@ -163,7 +167,7 @@ class DocumentRows:
         remove_rows(self._connection, self._replaced)
         # Paths arrive in order, so their index grows at its end. The larger rows are sorted by key.
         self._connection.executemany(_INSERT_FILE, self._files)
-        self._connection.executemany("INSERT INTO details VALUES (?, ?, ?)", sorted(self._details))
+        self._connection.executemany("INSERT INTO details VALUES (?, ?, ?, ?)", sorted(self._details))
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
 
 
@@ -300,11 +304,12 @@ def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int
     return {row[0]: (row[:-1], row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
 
 
-def anchors_of(connection: sqlite3.Connection, addresses: Collection[Address]) -> dict[Address, frozenset[str]]:
-    """The anchors of the sections of documents; unknown documents are omitted."""
+def fragments_of(
+    connection: sqlite3.Connection, keys: Sequence[int]
+) -> Iterator[tuple[int, FragmentNames[OutlinePart]]]:
+    """The number of each of these documents with the names of its parts; unknown numbers are omitted."""
     rows = connection.execute(
-        "SELECT f.path, d.outline FROM files f JOIN details d ON d.id = f.id"
-        " WHERE f.path IN (SELECT value FROM json_each(?))",
-        (encode([address.path for address in addresses]),),
+        "SELECT d.id, d.outline, d.marks FROM json_each(?) w CROSS JOIN details d WHERE d.id = w.value", (encode(keys),)
     )
-    return {Address(path): stored_anchors(outline) for path, outline in rows}
+    for key, outline, marks in cast("Iterable[tuple[int, str, str]]", rows):
+        yield key, fragment_names(outline, marks)

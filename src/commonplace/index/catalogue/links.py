@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
@@ -35,6 +36,7 @@ from commonplace.index.catalogue.document_rows import (
     aliases_from,
     document_key,
     encode,
+    fragments_of,
     names_of_record,
 )
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
@@ -212,7 +214,8 @@ class LinkWriter:
         self._connection.executemany("DELETE FROM links WHERE source = ?", removed)
         # Each document's rows are already adjacent and in order.
         rows = sorted(self._rows, key=itemgetter(0))
-        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._connection.executemany("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        mark_unchecked(self._connection, {*self._replaced, *(row[5] for row in rows if row[8] and row[5])})
 
     def _rename(self, before: NamedDocument | None, after: NamedDocument | None, added: Collection[str]) -> None:
         self._renamed = True
@@ -235,22 +238,22 @@ class LinkWriter:
         source, every = document_key(address.path), int(EVERY_SIDE)
         for ordinal, sides in enumerate(links):
             if len(sides) == 1:
-                ((target, stored),) = sides
+                ((target, fragment, stored),) = sides
                 columns = self._target_columns(target, address)[0]
-                self._rows.append((source, ordinal, 0, every, *columns, target[0], stored))
+                self._rows.append((source, ordinal, 0, every, *columns, target[0], fragment, stored))
             else:
                 self._rows += self._sides(sides, source, ordinal, address)
 
     def _sides(self, sides: LinkSides, source: int, ordinal: int, address: Address) -> Iterator[_LinkRow]:
         """The rows of a link with two sides."""
-        found = [self._target_columns(target, address) for target, _ in sides]
+        found = [self._target_columns(target, address) for target, *_ in sides]
         there = [
             presence(to, elsewhere=bool(target[0]) and target[0] not in self._lookup.own_names)
-            for (target, _), (_, to) in zip(sides, found, strict=True)
+            for (target, *_), (_, to) in zip(sides, found, strict=True)
         ]
         both = zip(sides, found, readers(*there), strict=True)
-        for side, ((target, stored), (columns, _), of) in enumerate(both, start=1):
-            yield source, ordinal, side, int(of), *columns, target[0], stored
+        for side, ((target, fragment, stored), (columns, _), of) in enumerate(both, start=1):
+            yield source, ordinal, side, int(of), *columns, target[0], fragment, stored
 
     def _target_columns(self, named: LinkTarget, source: Address) -> tuple[_Columns, Address | None]:
         """The columns `key`, `target` and `attachment`, and the target."""
@@ -273,7 +276,7 @@ def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
 
 _Means = tuple[str, str, bool, str]
 _Columns = tuple[str | None, int | None, str | None]
-_LinkRow = tuple[int, int, int, int, str | None, int | None, str | None, str, str]
+_LinkRow = tuple[int, int, int, int, str | None, int | None, str | None, str, str, str]
 
 _TO_RESOLVE = (
     "SELECT l.source, l.ordinal, l.side, f.path, l.link, l.target, l.attachment"
@@ -315,6 +318,25 @@ def mark_unresolved(connection: sqlite3.Connection, keys: Iterable[str]) -> None
     connection.executemany("INSERT OR IGNORE INTO unsettled VALUES (?)", [(key,) for key in sorted(keys)])
 
 
+def mark_unchecked(connection: sqlite3.Connection, targets: Iterable[int]) -> None:
+    """Mark documents to whose parts links may lead as unchecked."""
+    connection.executemany("INSERT OR IGNORE INTO unchecked VALUES (?)", [(target,) for target in sorted(targets)])
+
+
+def _check_fragments(connection: sqlite3.Connection) -> None:
+    """Decide anew which fragments of the links to unchecked documents name no part of them."""
+    connection.execute("DELETE FROM dead_fragments WHERE target IN (SELECT target FROM unchecked)")
+    rows = connection.execute(
+        "SELECT DISTINCT l.target, l.fragment FROM unchecked u CROSS JOIN links l"
+        " WHERE l.target = u.target AND l.fragment <> '' ORDER BY l.target"
+    )
+    for target, pairs in groupby(cast("Iterable[tuple[int, str]]", rows), key=itemgetter(0)):
+        for _, names in fragments_of(connection, [target]):
+            dead = [pair for pair in pairs if pair[1] not in names]
+            connection.executemany("INSERT INTO dead_fragments VALUES (?, ?)", dead)
+    connection.execute("DELETE FROM unchecked")
+
+
 def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
     """Whether any link has one of these keys."""
     query = "SELECT 1 FROM links WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
@@ -324,7 +346,7 @@ def has_links(connection: sqlite3.Connection, keys: Iterable[str]) -> bool:
 def resolve_links(
     connection: sqlite3.Connection, store: Store, others: OtherFiles | None, *, anew: bool = False
 ) -> None:
-    """Resolve all unsettled links again; all links if `anew`."""
+    """Resolve all unsettled links again, or all links if `anew`; then check the fragments of the changed links."""
     everything = connection.execute("SELECT 1 FROM unsettled WHERE key = ?", (ALL_LINKS,)).fetchone()
     which = "TRUE" if anew else _UNRESOLVED if everything else "l.key IN (SELECT key FROM unsettled)"
     values = (encode(others.keys() if others else ()),) if everything and not anew else ()
@@ -334,6 +356,7 @@ def resolve_links(
     else:  # few keys: SQLite finds their links by index
         resolver.resolve(connection.execute(sql(_TO_RESOLVE, which)).fetchall())
     connection.execute("DELETE FROM unsettled")
+    _check_fragments(connection)
 
 
 class _Resolver:
@@ -376,6 +399,7 @@ class _Resolver:
         self._connection.executemany(
             "UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ? AND side = ?", changes
         )
+        mark_unchecked(self._connection, {target for target, *_ in changes if target is not None})
         sided |= {(source, ordinal) for _, _, source, ordinal, side in changes if side}
         self._connection.executemany(_SET_READERS, [(self._here, *link) for link in sorted(sided)])
 

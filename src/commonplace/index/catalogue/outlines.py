@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, cast
 
+from commonplace.domain.document_reader import FragmentMarks, FragmentNames
 from commonplace.domain.documents import Section
 
 # Rows contain no containers, so there can be no cycles.
@@ -63,6 +65,28 @@ class Outline:
         return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
 
 
-def stored_anchors(stored: str) -> frozenset[str]:
-    """The anchors of all sections of a stored outline."""
-    return frozenset(row[2] for row in json.loads(stored))
+class OutlinePart(NamedTuple):
+    """The names of a section that fragments of links refer to."""
+
+    path: tuple[str, ...]
+    anchor: str
+
+
+def stored_marks(marks: FragmentMarks) -> str:
+    """The form of a document's other names that is stored in the catalogue; "" if there are none."""
+    return _encode((marks.sources, list(marks.elements), list(marks.blocks))) if any(marks) else ""
+
+
+def fragment_names(outline: str, marks: str) -> FragmentNames[OutlinePart]:
+    """The names of a document's parts, from its stored outline and the result of `stored_marks`."""
+    parts: list[OutlinePart] = []
+    above: list[tuple[int, str]] = []
+    for level, heading, anchor, *_ in json.loads(outline):
+        while above and above[-1][0] >= level:
+            above.pop()
+        above += [(level, heading)] if level else []
+        parts.append(OutlinePart(tuple([text for _, text in above]), anchor))
+    if not marks:
+        return FragmentNames(parts, FragmentMarks({}, (), ()))
+    sources, elements, blocks = cast("tuple[dict[str, str], list[str], list[str]]", json.loads(marks))
+    return FragmentNames(parts, FragmentMarks(sources, frozenset(elements), frozenset(blocks)))

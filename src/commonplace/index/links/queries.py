@@ -80,6 +80,12 @@ class LinkQueries:
         found = self.unresolved(source)
         return [one for one in found if resolve(one.link, source, lookup) is None]
 
+    def dead(self) -> list[ResolvedLink]:
+        """Links whose fragments name no part of their targets, by source, then order."""
+        return self._resolved(
+            "l.fragment <> '' AND (l.target, l.fragment) IN (SELECT target, fragment FROM dead_fragments)", ()
+        )
+
     def edges(self) -> list[tuple[Address, Address]]:
         """Every pair of linked documents once, by source, then target; links within a document are omitted."""
         rows = self.connection.execute(

@@ -18,8 +18,8 @@ _SEPARATORS = 11
 
 LinkTarget = tuple[str, str, bool]
 """The values that determine a link's document: collection, target, and whether it is a Markdown link."""
-LinkSides = tuple[tuple[LinkTarget, str], ...]
-"""The targets of a link's sides in order, each with the stored link."""
+LinkSides = tuple[tuple[LinkTarget, str, str], ...]
+"""The targets of a link's sides in order, each with the fragment and the stored link."""
 
 
 class LinkColumns(NamedTuple):
@@ -37,9 +37,11 @@ def links_of(document: Document, named: NamedDocument) -> LinkColumns:
 
 def _sides_of(link: Link) -> LinkSides:
     if link.other is None:
-        return (((link.collection, link.target, link.kind in MARKDOWN_KINDS), _stored(link)),)
+        return (((link.collection, link.target, link.kind in MARKDOWN_KINDS), link.fragment, _stored(link)),)
     both = in_order(link) or ()
-    return tuple(((one.collection, one.target, one.kind in MARKDOWN_KINDS), _stored_side(one)) for one in both)
+    return tuple(
+        ((one.collection, one.target, one.kind in MARKDOWN_KINDS), one.fragment, _stored_side(one)) for one in both
+    )
 
 
 def link_from(stored: str, side: int) -> Link:

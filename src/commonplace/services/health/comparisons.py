@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.documents import Document, Finding
+from commonplace.domain.documents import Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json
@@ -136,14 +136,3 @@ def _changed(collection: Collection, source: Address, name: str) -> str | None:
             commits = collection.store.history.log(address, limit=1)
             return iso_timestamp(commits[0].when if commits else stat.mtime_ns / 1e9)
     return None
-
-
-def document_or_none(collection: Collection, address: Address) -> Document | None:
-    """The document at an address; None if it was deleted meanwhile or cannot be read, which is logged."""
-    try:
-        return collection.index.document(address)
-    except NotFoundError:
-        return None
-    except KnowledgeError as error:
-        log.warning("%s is not compared: %s", address.path, error)
-        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from commonplace.domain.addresses import Address, unportable
@@ -19,15 +20,12 @@ from commonplace.services.health.comparisons import (
     LocatedFinding,
     declared,
     declared_contradiction,
-    document_or_none,
     outdated,
 )
 from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page is valid."""
-_LOOKED_AT = ("#", "^", "contradict")
-"""Texts in links to headings or blocks, and in links that declare contradictions; only these links are read."""
 _BLANKS = b" \t\r\n\v\f"
 MIN_SAME_BYTES = 70
 """Minimum length in bytes, without blanks, of a text whose repetition is a finding."""
@@ -62,7 +60,7 @@ def collection_findings(
             yield from _same(record, raw, texts)
             lines.add(record.address, raw[block_end(raw) :])
     pages = {record.address for record in records}
-    links = collection.index.links_from(None, _LOOKED_AT)
+    links = dict.fromkeys([*collection.index.links_from(None, CONTRADICTING), *collection.index.dead_links()])
     yield from link_findings(collection, [one for one in links if one.source in pages])
     if read:
         yield from lines.findings()
@@ -138,29 +136,19 @@ def link_findings(
         links: Links of its documents.
         version: A document that is read instead of the file at its address.
     """
-    fragments: dict[Address, Fragments | None] = {version.address: Fragments(version)} if version else {}
-    dead: dict[tuple[Address, str], bool] = {}
-    anchors = collection.index.anchors({one.target for one in links if one.target and one.link.fragment})
-    read, raw = (version.address, version.raw) if version else (Address(""), b"")
+    linked = {one.target for one in links if one.target and one.link.fragment}
+    fragments = collection.index.fragments(linked) | ({version.address: Fragments(version)} if version else {})
+    source, raw = (version.address, version.raw) if version else (Address(""), b"")
     for one in links:
-        if one.link.relation in CONTRADICTING and one.target is not None:
-            yield declared_contradiction(one.source, one.target)
-        fragment, target = one.link.fragment, one.target
-        if not fragment or target is None or not target.is_document:
+        target = one.target
+        if one.link.relation in CONTRADICTING and target is not None:
+            yield declared_contradiction(one.source, target)
+        if not one.link.fragment or target not in fragments or one.link.fragment in fragments[target]:
             continue
-        if target not in fragments and fragment in anchors.get(target, ()):
-            continue
-        if (target, fragment) not in dead:
-            if target not in fragments:
-                document = document_or_none(collection, target)
-                fragments[target] = Fragments(document) if document else None
-            there = fragments[target]
-            dead[target, fragment] = there is not None and fragment not in there
-        if not dead[target, fragment]:
-            continue
-        if one.source != read:
-            document = document_or_none(collection, one.source)
-            read, raw = one.source, document.raw if document else b""
+        if one.source != source:
+            source, raw = one.source, b""
+            with suppress(KnowledgeError):  # deleted meanwhile, or unreadable, which is another rule's finding
+                raw = collection.store.read(source)
         line = raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
         yield one.source, dead_anchor(target, one.link, line)
 

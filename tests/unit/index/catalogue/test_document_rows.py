@@ -23,9 +23,9 @@ from commonplace.index.catalogue.document_rows import (
     DATE_NEW,
     MAX_TITLED,
     DocumentRows,
-    anchors_of,
     columns_of,
     document_key,
+    fragments_of,
     names_of_record,
     paths_by_key,
     record_at,
@@ -147,12 +147,12 @@ def test_documents_are_found_by_number_and_unknown_numbers_are_left_out(connecti
     assert document_key("A.md") != key
 
 
-def test_anchors_are_those_of_the_sections(connection: sqlite3.Connection) -> None:
+def test_the_names_of_parts_come_back_and_unknown_documents_are_left_out(connection: sqlite3.Connection) -> None:
     add(connection, "a.md", A)
-    assert anchors_of(connection, [Address("a.md"), Address("none.md")]) == {
-        Address("a.md"): frozenset({"", "titel", "teil"})
-    }
-    assert anchors_of(connection, []) == {}
+    ((key, names),) = fragments_of(connection, [document_key("a.md"), document_key("none.md")])
+    assert key == document_key("a.md")
+    assert [name in names for name in ("titel", "Titel#Teil", "Teil#Titel", "none")] == [True, True, False, False]
+    assert list(fragments_of(connection, [])) == []
 
 
 @pytest.mark.parametrize(

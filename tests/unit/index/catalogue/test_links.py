@@ -6,7 +6,7 @@ import pytest
 
 from commonplace.domain.addresses import Address
 from commonplace.index.catalogue import links
-from indexed import MakeBase
+from indexed import Indexed, MakeBase
 
 
 def test_a_link_whose_text_holds_the_mark_between_its_parts_is_kept(base: MakeBase) -> None:
@@ -52,3 +52,53 @@ def test_links_are_resolved_in_groups_of_any_size(
         found = [str(one.target) for one in made.index.links_from(Address(f"n{number}/p{number}.md"))]
         following = (number + 1) % 7
         assert found == [f"n{following}/p{following}.md", "None", "n0/p0.md", "deep/i.png"]
+
+
+def dead(made: Indexed) -> list[tuple[str, str]]:
+    return [(one.source.path, one.link.fragment) for one in made.index.dead_links()]
+
+
+def test_fragments_are_checked_again_when_the_link_or_its_target_changes(base: MakeBase) -> None:
+    made = base(
+        {"a.md": "[[b#Here]] [x](b.md#gone) [y](#own) ![](p.png#t) [[none#x]]", "b.md": "# Here", "p.png": b"1"}
+    )
+    steps = [
+        ("nothing", "", [("a.md", "gone"), ("a.md", "own")]),
+        ("b.md", "# Gone", [("a.md", "Here"), ("a.md", "own")]),
+        ("none.md", "# N", [("a.md", "Here"), ("a.md", "own"), ("a.md", "x")]),
+        ("none.md", "# X", [("a.md", "Here"), ("a.md", "own")]),
+        ("c.md", "[[b#here]] [[b#gone]]", [("a.md", "Here"), ("a.md", "own"), ("c.md", "here")]),
+        ("a.md", "# Own\n[[b#Here]] [y](#own)", [("a.md", "Here"), ("c.md", "here")]),
+        ("b.md", "text <a id=here> ^blk", [("a.md", "Here"), ("c.md", "gone")]),
+        ("c.md", "[[b#^blk]] [[b#^no]]", [("a.md", "Here"), ("c.md", "^no")]),
+    ]
+    for path, text, expected in steps:
+        if text:
+            made.write(path, text)
+            made.index.update([Address(path)])
+        assert dead(made) == expected, (path, text)
+    (made.folder / "b.md").unlink()
+    made.index.sync()
+    assert dead(made) == []
+    made.write("b.md", "# Here")
+    made.index.update([Address("b.md")])
+    assert dead(made) == [("c.md", "^blk"), ("c.md", "^no")]
+
+
+def test_fragments_of_many_changed_files_are_checked(base: MakeBase) -> None:
+    made = base({f"{number}.md": f"# P\n[[{(number + 1) % 70}#P]]" for number in range(70)})
+    assert dead(made) == []
+    for number in range(70):
+        (made.folder / f"{number}.md").write_text(f"# Q{number % 2}\n[[{(number + 1) % 70}#Q1]]")
+    made.index.sync()
+    assert dead(made) == sorted((f"{number}.md", "Q1") for number in range(70) if number % 2)
+
+
+def test_a_check_of_fragments_opens_no_file(base: MakeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = base({"a.md": "[[b#gone]]", "b.md": "# Here"})
+    monkeypatch.setattr(type(made.collection.store), "read", None)
+    names = made.index.fragments([Address("b.md"), Address("none.md")])
+    assert dead(made) == [("a.md", "gone")]
+    assert {address.path: ("here" in those, "gone" in those) for address, those in names.items()} == {
+        "b.md": (True, False)
+    }

@@ -30,22 +30,25 @@ def rows(of: Document) -> tuple[LinkSides, ...]:
 
 def test_a_link_comes_back_as_it_was() -> None:
     written = document()
-    back = [link_from(sides[0][1], 1 if len(sides) > 1 else 0) for sides in rows(written)]
+    back = [link_from(sides[0][-1], 1 if len(sides) > 1 else 0) for sides in rows(written)]
     assert back == [link if not link.page_last else link.other for link in written.links]
     assert [len(sides) for sides in rows(written)] == [1, 2, 1, 1, 1, 1, 2]
+    assert [[side[1] for side in sides] for sides in rows(written)] == [
+        [""], ["Top", ""], [""], ["x"], [""], ["Here"], ["", ""],
+    ]  # fmt: skip
 
 
 def test_the_last_side_of_a_link_comes_back_by_its_own_row() -> None:
     (first, last) = rows(document("[[a|b]]"))[0]
     assert (first[0], last[0]) == (("", "a", False), ("", "b", False))
-    back = link_from(last[1], 2)
+    back = link_from(last[-1], 2)
     assert (back.target, back.page_last, back.other and back.other.target) == ("b", True, "a")
 
 
 def test_separators_in_a_link_are_replaced() -> None:
     of = document("[[a]]")
     odd = of.links[0]._replace(label="x\x1fy", note="\x1e")
-    back = link_from(rows(replace(of, links=(odd,)))[0][0][1], 0)
+    back = link_from(rows(replace(of, links=(odd,)))[0][0][-1], 0)
     assert (back.label, back.target) == ("x\ufffdy", "a")
 
 
