@@ -12,6 +12,7 @@ async function kb({ call, run, base }) {
   const found = await call("kb_search", { query: `first ${run}`, kb_name });
   expect(found.results.some((one) => one.id === entry_id), "the new entry is found");
   const { revision } = (await call("kb_get", { entry_id, kb_name })).entry;
+  expect((await call("kb_read_body", { entry_id, kb_name, body_limit: 5 })).body === "Alpha", "a part of the body");
   await call("kb_batch_read", { entries: [{ entry_id }, { entry_id: target_id, kb_name }] });
   await call("kb_timeline", {});
   expect((await call("kb_backlinks", { entry_id: target_id, kb_name })).backlinks.length === 1, "one backlink");
