@@ -67,8 +67,8 @@ def name_bonus(best: float, title: float, section: float) -> float:
         title: Share of the query's words that title, aliases and file name contain, by rarity, 0 to 1.
         section: The same for these names and the headings of the section together.
     """
-    shares = (max(share - MIN_COVERED, 0.0) / (1 - MIN_COVERED) for share in (title, max(title, section)))
-    return NAME_BONUS * best * sum(share * share for share in shares) / 2
+    of_title, of_section = max(title - MIN_COVERED, 0.0), max(title - MIN_COVERED, section - MIN_COVERED, 0.0)
+    return NAME_BONUS * best * (of_title * of_title + of_section * of_section) / (2 * (1 - MIN_COVERED) ** 2)
 
 
 def rarity(holders: int, documents: int) -> float:

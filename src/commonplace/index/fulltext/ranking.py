@@ -35,9 +35,9 @@ SECTION_WEIGHT = 0.7
 
 With a lower weight, a long page with the words in different sections outranks the page on their subject.
 """
-MAX_NAMED = 100
+MAX_NAMED = 50
 """Number of the best documents by words whose titles and headings are compared with the query."""
-MAX_HEADED = 50
+MAX_HEADED = 30
 """Number of these documents, best first by words and titles, whose headings are compared."""
 SECTIONS_SEEN = 200
 """Minimum number of sections that are fetched for reranking."""
