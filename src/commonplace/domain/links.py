@@ -169,8 +169,8 @@ def _named(
 
 
 def inverse(relation: str) -> str:
-    """The inverse relation; a relation without a known inverse is returned unchanged."""
-    return _INVERSES.get(relation, relation)
+    """The inverse relation; `related_to` for a relation without a known inverse."""
+    return _INVERSES.get(relation, "related_to")
 
 
 def _as_written(text: str) -> str:
@@ -293,12 +293,29 @@ RELATIONS: tuple[tuple[str, str], ...] = (
     ("leads", "led_by"),
     ("member_of", "has_member"),
     ("located_in", "location_of"),
+    ("located_at", "location_of"),
+    ("controls", "controlled_by"),
+    ("directs", "directed_by"),
+    ("advises", "advised_by"),
+    ("authored", "authored_by"),
+    ("involves", "involved_in"),
+    ("produces", "produced_by"),
+    ("subtask_of", "has_subtask"),
+    ("refines", "refined_by"),
+    ("is_part_of", "contains_part"),
+    ("is_example_of", "has_example"),
+    ("causally_precedes", "causally_follows"),
+    ("asks_question", "answers_question"),
+    ("wikilink", "wikilinked_by"),
     ("instance_of", "has_instance"),
     ("answers", "answered_by"),
     ("related_to", "related_to"),
     ("similar_to", "similar_to"),
     ("opposite_of", "opposite_of"),
 )
-"""Relations and their inverses, each pair once. A symmetric relation is paired with itself."""
+"""Relations and their inverses, each pair once. A symmetric relation is paired with itself.
+
+`located_in` and `located_at` have the same inverse, whose own inverse is `located_at`.
+"""
 
 _INVERSES = {**dict(RELATIONS), **{inverse: relation for relation, inverse in RELATIONS}}

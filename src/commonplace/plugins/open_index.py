@@ -14,6 +14,7 @@ from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, ReadOnlyError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
+from commonplace.domain.schema import further_fields
 from commonplace.domain.similarity import SearchMode
 from commonplace.plugins.sql_view import SqlView, as_entry
 from commonplace.plugins.values import plain_object
@@ -351,7 +352,6 @@ def _body(collections: Collections, kb_name: str, path: str) -> str:
 def _row(found: FoundDocument) -> dict[str, Any]:
     record = found.record
     values = record.frontmatter
-    nested = values.get("metadata")
     importance = values.get("importance")
     return {
         **values,
@@ -366,8 +366,5 @@ def _row(found: FoundDocument) -> dict[str, Any]:
         "file_path": record.address.path,
         "created_at": record.created or None,
         "updated_at": record.updated or None,
-        "metadata": {
-            **{key: value for key, value in values.items() if key not in CORE_KEYS},
-            **(nested if isinstance(nested, dict) else {}),
-        },
+        "metadata": further_fields(values, CORE_KEYS),
     }

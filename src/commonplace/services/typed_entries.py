@@ -20,8 +20,9 @@ from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
-from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, declared_schema
+from commonplace.domain.schema import COMMON_FIELDS, FIXED_KEYS, SCHEMA_FILE, EntryType, Schema, declared_schema
 from commonplace.domain.schema.entry_paths import new_entry_path
+from commonplace.domain.schema.values import mapping_of
 from commonplace.domain.slugs import slug
 from commonplace.domain.validation import TypeOfReference, Violation, violations
 from commonplace.services import writes
@@ -30,6 +31,8 @@ from commonplace.services.extensions import DEFAULT_TYPE, Operation, entry_field
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes import WriteReceipt, WriteRequest
 
+LINKS_HINT = "Leave out links. Once the entry exists, add each link with kb_link."
+"""Hint for links given as a field: below `metadata` they would lead nowhere."""
 ASSESSMENT_TYPE = "qa_assessment"
 """The type of entries that store assessments; they are not assessed themselves."""
 
@@ -316,11 +319,12 @@ def _require_known(entry_type: str, declared: frozenset[str], names: Iterable[st
     unknown = sorted(set(names) - known)
     if unknown:
         names, below = ", ".join(sorted(known)), f'{{"metadata": {{"{unknown[0]}": ...}}}}'
+        hint = f"Put it into metadata, as in {below}, or declare it in {SCHEMA_FILE}."
         raise InvalidInputError(
             f"Unknown argument {', '.join(unknown)}: the type {entry_type!r} does not declare it. Fields that entries "
             f"of this type take by name: {names}.",
             kind="argument",
-            hint=f"Put it into metadata, as in {below}, or declare it in {SCHEMA_FILE}.",
+            hint=LINKS_HINT if "links" in unknown else hint,
             nearest=get_close_matches(unknown[0], sorted(known), MAX_NEAREST_IDS),
         )
 
@@ -331,21 +335,17 @@ def _placed(known: frozenset[str], metadata: JsonObject) -> tuple[dict[str, Json
     return top, {key: value for key, value in metadata.items() if key not in known}
 
 
-_NOT_CUSTOM = COMMON_FIELDS | {"id", "title", "type", "category", "links", "metadata", "created_at", "updated_at"}
-"""Keys at the top of a frontmatter that are not fields of the entry's own."""
-
-
 def _merged(known: frozenset[str], values: JsonObject, changes: JsonObject) -> dict[str, Json]:
-    fields = dict(changes)
-    metadata = changes.get("metadata")
-    if isinstance(metadata, Mapping):
-        del fields["metadata"]
-        top, below = _placed(known | (values.keys() - _NOT_CUSTOM), metadata)
-        before = values.get("metadata")
-        merged = {**(before if isinstance(before, Mapping) else {}), **below}
-        kept = {key: value for key, value in merged.items() if value is not None}
-        fields |= top | ({"metadata": kept or None} if below else {})
-    return fields
+    """The changes as fields of the frontmatter. A field that stands at the top and below `metadata` changes in both."""
+    metadata = changes.get("metadata", {})
+    if not isinstance(metadata, Mapping):
+        return dict(changes)
+    before = mapping_of(values.get("metadata"))
+    top, below = _placed(known | (values.keys() - FIXED_KEYS), metadata)
+    fields = {key: value for key, value in changes.items() if key != "metadata"} | top
+    below |= {key: fields[key] for key in fields.keys() & before.keys() - FIXED_KEYS}
+    merged = {key: value for key, value in {**before, **below}.items() if value is not None}
+    return fields | ({"metadata": merged or None} if below else {})
 
 
 def _after(collection: Collection, operation: Operation, document: Document, written: WriteReceipt) -> None:

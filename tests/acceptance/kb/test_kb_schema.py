@@ -54,7 +54,8 @@ def test_a_type_that_is_added_changed_and_removed_leaves_every_other_byte(tmp_pa
         client.call("kb_manage", kb_name="Ships", action="remove_type", type_name="port")
         assert text() == SCHEMA
         fields = {"length": {"type": "number"}, "flag": {"type": "list"}}
-        client.call("kb_manage", **define, type_name="vessel", type_def={"required": ["title"], "fields": fields})
+        changed = {"vessel": {"required": ["title"], "fields": fields}, "person": {"description": "Who"}}
+        client.call("kb_manage", kb_name="Ships", action="set_schema", schema={"types": changed})
         assert text() == SCHEMA.replace("type: text  # of", "type: list  # of")
         types = client.call("kb_manage", kb_name="Ships", action="show_schema")["types"]
         assert types["vessel"]["fields"]["flag"] == {"type": "list"}

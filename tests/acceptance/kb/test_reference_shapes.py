@@ -115,3 +115,73 @@ def test_a_tier_is_written_as_it_is(folder: Path) -> None:
     refused = Shell(folder)("mcp", "--tier", "READ", "one")
     assert refused.code == 2
     assert all(tier in refused.stderr for tier in ("read", "write", "admin"))
+
+
+FIELDS = (
+    "---\ntitle: A\ntype: boat\npriority: high  # first\nstatus: done\ncategory: hulls\n"
+    "metadata:\n  priority: high\n  status: completed\n  rig: sloop\n---\nText.\n"
+)
+
+
+def test_a_field_at_the_top_and_below_metadata_is_read_and_written_as_one(writer: Agent, folder: Path) -> None:
+    (folder / "one/fields.md").write_text(FIELDS)
+
+    def shown() -> tuple[str, str, str, str, str]:
+        entry = writer.call("kb_get", entry_id="fields", kb_name="one")["entry"]
+        own = entry["metadata"]
+        return entry["status"], own["status"], own["priority"], own["category"], own["rig"]
+
+    assert shown() == ("done", "done", "high", "hulls", "sloop")
+    changes = {"priority": "low", "category": "rigging"}
+    writer.call("kb_update", entry_id="fields", kb_name="one", metadata=changes)
+    assert shown() == ("done", "done", "low", "rigging", "sloop")
+    writer.call("kb_update", entry_id="fields", kb_name="one", status="open")
+    assert shown() == ("open", "open", "low", "rigging", "sloop")
+    writer.call("kb_update", entry_id="fields", kb_name="one", metadata={"status": "done"})
+    assert shown() == ("done", "done", "low", "rigging", "sloop")
+    head = "priority: low  # first\nstatus: done\ncategory: rigging\n"
+    assert head in (folder / "one/fields.md").read_text()
+    rows = [
+        writer.call("kb_list_entries", kb_name="one", tag=None)["entries"],
+        writer.call("kb_search", query="Text", kb_name="one")["results"],
+    ]
+    for entries in rows:
+        assert [one["metadata"]["category"] for one in entries if one["id"] == "fields"] == ["rigging"]
+
+
+def test_a_relation_is_turned_round_or_related_to(writer: Agent, folder: Path) -> None:
+    links = "links:\n- {target: b, relation: subtask_of}\n- {target: b, relation: admires}\n"
+    (folder / "one/d.md").write_text(f"---\ntitle: D\n{links}---\nText.\n")
+    back = writer.call("kb_backlinks", entry_id="b", kb_name="one")["backlinks"]
+    assert {one["relation"] for one in back if one["id"] == "d"} == {"has_subtask", "related_to"}
+    warned = writer.call("kb_link", source_id="a", source_kb="one", target_id="b", relation="admires")
+    assert "backlinks show related_to" in warned["warnings"][0]["message"]
+
+
+def test_links_of_a_new_entry_are_left_to_kb_link(writer: Agent) -> None:
+    entry = {"kb_name": "one", "entry_type": "note", "title": "New", "links": [{"target_id": "b"}]}
+    refused = writer.refusal("kb_create", **entry)
+    assert "kb_link" in refused["suggestion"]
+    assert "metadata" not in refused["suggestion"]
+
+
+def test_an_undeclared_type_and_a_part_of_a_date(writer: Agent) -> None:
+    refused = writer.refusal("kb_create", kb_name="one", entry_type="ship", title="New")
+    assert "allow_undeclared" in refused["suggestion"]
+    for day in ("2026-02-28", "2026-03-01", "2026-03-31", "2026-04-01"):
+        writer.call("kb_create", kb_name="one", entry_type="event", title=f"On {day}", date=day)
+
+    def days(**span: str) -> list[str]:
+        return [one["date"][5:] for one in writer.call("kb_timeline", **span)["events"]]
+
+    assert days(date_from="2026-03") == ["03-01", "03-31", "04-01"]
+    assert days(date_from="2026-03", date_to="2026-03") == ["03-01", "03-31"]
+    assert days(date_from="2026", date_to="2026-02") == ["02-28"]
+    assert "2026-13" in writer.refusal("kb_timeline", date_to="2026-13")["error"]
+
+
+def test_a_refused_change_of_a_partly_read_entry_says_where_to_read_on(writer: Agent) -> None:
+    writer.call("kb_get", entry_id="c", kb_name="two")
+    assert "body_offset 8000" in writer.refusal("kb_delete", entry_id="c", kb_name="two")["suggestion"]
+    writer.call("kb_read_body", entry_id="c", kb_name="two", body_offset=8000, body_limit=50_000)
+    assert writer.call("kb_delete", entry_id="c", kb_name="two")["deleted"]

@@ -331,7 +331,8 @@ def test_a_schema_that_is_set_keeps_what_was_written_by_hand(base: Path) -> None
     (base / "kb.yaml").write_text("name: base\ntypes:\n  memo:\n    description: by hand\n")
     before = (base / "kb.yaml").read_bytes()
     with agent("mcp", base, "--toolset", "kb", "--tier", "admin", "--no-embed") as kb:
-        answer = kb.call("kb_manage", action="add_type", kb_name="base", type_name="memo", type_def={"fields": {}})
+        types = {"memo": {"fields": {}}}
+        answer = kb.call("kb_manage", action="set_schema", kb_name="base", schema={"types": types})
     assert [one["revision"] for one in answer["kept"]] == [revision_of(before)]
 
 

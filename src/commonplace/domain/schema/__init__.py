@@ -135,6 +135,15 @@ COMMON_FIELDS = frozenset(
     }
 )
 """Fields that entries of every type may have at the top level of their frontmatter."""
+FIXED_KEYS = frozenset({"id", "title", "type", "links", "metadata", "created_at", "updated_at"})
+"""Keys of a frontmatter that are independent of keys of the same name below `metadata`."""
+
+
+def further_fields(values: JsonObject, common: frozenset[str]) -> dict[str, Json]:
+    """The fields of a frontmatter besides the common ones, with those below `metadata`; the value at the top counts."""
+    below = mapping_of(values.get("metadata"))
+    inside = below.keys() - FIXED_KEYS
+    return {**below, **{key: value for key, value in values.items() if key not in common or key in inside}}
 
 
 MAX_SCHEMA_BYTES = 4_000_000

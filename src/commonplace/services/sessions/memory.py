@@ -92,6 +92,12 @@ class SessionMemory:
         if is_whole:
             self.show(scope, name, revision, raw)
 
+    def reached(self, scope: str, name: str, revision: str) -> int:
+        """Up to where the session was shown a document from its beginning on, in the unit of `show_part`."""
+        with self._lock:
+            part = self._parts.get((scope, name))
+            return part.reached if part is not None and part.revision == revision else 0
+
     def receive_unseen(self, scope: str, name: str, revision: str) -> None:
         """Record a receipt's revision of a document whose text the session was not shown completely."""
         with self._lock:

@@ -55,7 +55,10 @@ def unseen_conflict(collection: Collection, address: Address, raw: bytes, intent
         reason = "was not read whole in this session" if intent.session else "can be replaced by its revision only"
         message = f"The document {address.id!r} {reason}, and this would take away text unseen."
         hint = "Read the whole of it first, and pass the revision that the answer gives."
-    error = ConflictError(message, kind="document", hint=hint, reference=address.id, current_revision=revision_of(raw))
+    current = revision_of(raw)
+    error = ConflictError(message, kind="document", hint=hint, reference=address.id, current_revision=current)
+    if known is None and intent.session:
+        error.context["reached"] = intent.session.reached(collection.name, address.path, current)
     error.changes = known.changes(raw) if known else ()
     return error
 

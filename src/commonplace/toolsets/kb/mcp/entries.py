@@ -17,8 +17,9 @@ from commonplace.services.searches import FoundHit
 from commonplace.toolsets.kb.mcp.budget import SharedBodies, entry_within, search_within, sections_within
 from commonplace.toolsets.kb.mcp.json_output import (
     DEFAULT_IMPORTANCE,
-    checked_day,
     file_uri,
+    first_day,
+    last_day,
     selected,
     show_entry,
     show_neighbour,
@@ -55,8 +56,8 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
         filter=Filter(
             types=types_matching(arguments.entry_type),
             tags=tuple(arguments.tags or ()),
-            date_from=checked_day("date_from", arguments.date_from),
-            date_to=checked_day("date_to", arguments.date_to),
+            date_from=first_day("date_from", arguments.date_from),
+            date_to=last_day("date_to", arguments.date_to),
             fields=(("status", arguments.status),) if arguments.status else (),
         ),
         limit=arguments.limit,
@@ -164,7 +165,7 @@ def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
 def kb_recent(call: Call, arguments: KbRecent) -> ToolResult:
     """Entries by last change, newest first."""
     query = ListQuery(
-        filter=Filter(types=types_matching(arguments.entry_type), updated_from=checked_day("since", arguments.since)),
+        filter=Filter(types=types_matching(arguments.entry_type), updated_from=first_day("since", arguments.since)),
         sort="updated",
         descending=True,
         limit=arguments.limit,
@@ -184,8 +185,8 @@ def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
     """Dated entries, sorted by date."""
     query = ListQuery(
         filter=Filter(
-            date_from=checked_day("date_from", arguments.date_from) or "0000-01-01",
-            date_to=checked_day("date_to", arguments.date_to),
+            date_from=first_day("date_from", arguments.date_from) or "0000-01-01",
+            date_to=last_day("date_to", arguments.date_to),
         ),
         sort="date",
     )

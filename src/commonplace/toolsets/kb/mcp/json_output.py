@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 from urllib.parse import quote
 
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import ALREADY_WRITTEN, Code, ConflictError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema
+from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, further_fields
 from commonplace.domain.schema.formats import is_date
 from commonplace.domain.validation import Violation
 from commonplace.faces.errors import error_mapping
@@ -34,9 +35,11 @@ else:
 
 T = TypeVar("T")
 
-_OWN_KEYS = frozenset({"id", "title", "type", "category", "tags", "summary", "description", "links", "metadata"})
+_OWN_KEYS = frozenset({"id", "title", "type", "tags", "summary", "description", "links", "metadata"})
 """Frontmatter keys that an entry shows under another name of the contract."""
 
+_SPAN = re.compile(r"[0-9]{4}(-[0-9]{2})?")
+"""A year or a month."""
 _TIMES = frozenset({"created_at", "updated_at"})
 DEFAULT_IMPORTANCE = 5
 """Importance of an entry that states none, 1 to 10."""
@@ -54,7 +57,10 @@ _SUGGESTIONS: dict[tuple[Code, str], str] = {
     (Code.NOT_FOUND, "document"): "Call kb_search to find it.",
     (Code.NOT_FOUND, "collection"): "Call kb_list for the names of the bases.",
     (Code.NOT_FOUND, "type"): "Call kb_schema for the declared types.",
-    (Code.INVALID, "type"): f"Call kb_schema for the declared types, or declare it in {SCHEMA_FILE}.",
+    (
+        Code.INVALID,
+        "type",
+    ): f"Call kb_schema for the types, declare it in {SCHEMA_FILE}, or pass allow_undeclared.",
     (Code.INVALID, "query"): "Give at least one word in query.",
     (Code.ALREADY_EXISTS, "document"): "Call kb_update to change it, or give another title.",
     (Code.CONFLICT, "document"): "Call kb_get, apply the change to what it says now, and pass its revision.",
@@ -98,6 +104,8 @@ def _suggestion(error: KnowledgeError) -> str:
     """The next step after an error, with names of this toolset's tools and arguments."""
     if error.hint in _KEPT_HINTS:
         return error.hint
+    if error.context.get("reached"):
+        return f"Read on with kb_read_body and body_offset {error.context['reached']} to the end, then call this again."
     suggestion = _SUGGESTIONS.get((error.code, error.kind), error.hint)
     is_page = error.code is Code.NOT_FOUND and error.kind == "document"
     return f"{suggestion} Or give one of did_you_mean." if is_page and error.context.get("nearest") else suggestion
@@ -126,9 +134,7 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
 
 def custom_fields(values: JsonObject) -> dict[str, Json]:
     """The fields of an entry that no field of every entry names, with those below `metadata`."""
-    own = {key: value for key, value in values.items() if key not in _OWN_KEYS | COMMON_FIELDS | _TIMES}
-    nested = values.get("metadata")
-    return {**own, **(nested if isinstance(nested, dict) else {})}
+    return further_fields(values, _OWN_KEYS | COMMON_FIELDS | _TIMES)
 
 
 def show_entry(
@@ -254,6 +260,23 @@ def file_uri(found: FoundDocument) -> str:
 def types_matching(name: str | None) -> tuple[str, ...]:
     """The types that a filter by this type matches: an entry without a type is a note."""
     return () if not name else (name, "") if name == DEFAULT_TYPE else (name,)
+
+
+def first_day(name: str, value: str | None) -> str:
+    """The first day of a date argument that may be a year or month, such as `2026-03`; "" if it is missing."""
+    return checked_day(name, f"{value}{'-01-01'[len(value) - 4 :]}" if _is_span(value) else value)
+
+
+def last_day(name: str, value: str | None) -> str:
+    """The last day of a date argument that may be a year or month; "" if it is missing."""
+    if not _is_span(value):
+        return checked_day(name, value)
+    days = (f"{value}{'-12-'[len(value) - 4 :]}{number}" for number in range(31, 27, -1))
+    return checked_day(name, next(filter(is_date, days), value))
+
+
+def _is_span(value: str | None) -> TypeGuard[str]:
+    return bool(value and _SPAN.fullmatch(value))
 
 
 def checked_day(name: str, value: str | None) -> str:

@@ -167,7 +167,7 @@ def _unknown_relation(collection: Collection, relation: str) -> dict[str, Json]:
     known = {DEFAULT_RELATION, *pairs, *pairs.values()} - {""}
     if relation in known:
         return {}
-    message = f"The relation {relation!r} is not known, so backlinks show it as it is. kb_schema lists the known ones."
+    message = f"The relation {relation!r} is not known: backlinks show {DEFAULT_RELATION}. kb_schema lists those known."
     warnings = [warning("relation", message), *(warning("schema", one) for one in schema_findings(schema))]
     return {"warnings": warnings, "did_you_mean": list(get_close_matches(relation, sorted(known), MAX_NEAREST_IDS))}
 

@@ -15,12 +15,24 @@ from commonplace.services.collections import Collection
 
 
 def add_type(collection: Collection, name: str, definition: JsonObject) -> Schema:
-    """Declare a type, or replace its declaration.
+    """Declare a type. The same declaration again changes nothing.
 
     Raises:
-        InvalidInputError: kind "schema": the definition is invalid, or the file cannot be changed.
+        InvalidInputError: kind "schema": the type has another declaration in the file, the definition is invalid, or
+            the file cannot be changed.
     """
-    return _change(collection, f"Declare the type {name}", lambda types: {**types, name: dict(definition)})
+
+    def added(types: Mapping[str, Json]) -> dict[str, Json]:
+        if types.get(name, definition) != definition:
+            raise InvalidInputError(
+                f"The type {name!r} has another declaration in {SCHEMA_FILE}, so nothing was changed.",
+                kind="schema",
+                hint=f"Change it with kb_manage, action set_schema, and the whole of `types` with the new {name!r}; "
+                "show_schema shows the present declaration.",
+            )
+        return {**types, name: dict(definition)}
+
+    return _change(collection, f"Declare the type {name}", added)
 
 
 def remove_type(collection: Collection, name: str) -> Schema:

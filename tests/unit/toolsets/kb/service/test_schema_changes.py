@@ -68,3 +68,12 @@ def test_what_a_change_takes_away_is_kept(base: Indexed) -> None:
     with recording_retained() as kept:
         remove_type(base.collection, "decision")
     assert [one.address.path for one in kept] == ["kb.yaml"]
+
+
+def test_a_declared_type_is_not_replaced_by_another_declaration(base: Indexed) -> None:
+    with pytest.raises(InvalidInputError, match="'decision' has another declaration") as refused:
+        add_type(base.collection, "decision", {"description": "Else"})
+    assert "set_schema" in refused.value.hint
+    assert text(base) == TEXT
+    add_type(base.collection, "decision", {"description": "What was decided", "required": ["status"]})
+    assert text(base) == TEXT
