@@ -14,7 +14,7 @@ from itertools import islice
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import hidden_headings, read_document
-from commonplace.domain.documents import Document, LinkKind, Section
+from commonplace.domain.documents import Document, Link, LinkKind, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.frontmatter_links import ScalarStyles
 from commonplace.domain.markdown.line_ends import is_mixed, utf8, with_line_ends, with_unix_line_ends
@@ -293,10 +293,24 @@ def rewrite_links(
             if link.kind == LinkKind.FRONTMATTER and styles is None:
                 styles = ScalarStyles(raw, document.frontmatter)
             style = styles.at(start) if link.kind == LinkKind.FRONTMATTER and styles else ""
-            opening = style.encode() or raw[start - 1 : start]
-            in_tag = raw.startswith(b"<", link.span.start)
-            changes[start, end] = written_target(link, target, raw[start:end], opening, in_tag=in_tag)
+            changes[start, end] = _written_target(document, link, target, style.encode())
     return _with_changes(raw, changes)
+
+
+def _written_target(document: Document, link: Link, target: str, style: bytes) -> bytes:
+    """The bytes of a link's new target.
+
+    Raises:
+        InvalidInputError: the target cannot be written there; the message names the page and line of the link.
+    """
+    raw, (start, end) = document.raw, link.target_span
+    try:
+        in_tag = raw.startswith(b"<", link.span.start)
+        return written_target(link, target, raw[start:end], style or raw[start - 1 : start], in_tag=in_tag)
+    except InvalidInputError as error:
+        line = raw.count(b"\n", 0, start) + 1
+        place = f"{document.address.path}, line {line}"
+        raise InvalidInputError(f"{place}: {error}", kind=error.kind, hint=error.hint) from error
 
 
 def _with_changes(raw: bytes, changes: Mapping[tuple[int, int], bytes]) -> bytes:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, fold
+from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Finding, LinkKind, Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.findings import SEVERITIES, finding_of
+from commonplace.domain.links import NamedDocument, name_keys
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.records import build_record
+from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.domain.schema.problems import declaration_findings
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.health.entry_rules import entry_findings, is_entry
-from commonplace.services.health.page_rules import broken_link, collection_findings, page_findings
+from commonplace.services.health.page_rules import broken_link, collection_findings, dead_anchor, page_findings
 from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
+from commonplace.services.writes import WriteReceipt
 
 STEP = 50
 """Number of entries between two progress reports."""
@@ -132,6 +138,120 @@ def collection_issues(
     issues += reporter.orphans()
     issues += reporter.duplicate_titles(records, milder=not strict and not is_entry(schema))
     return _sorted(issues)
+
+
+MAX_NEW = 10
+"""Maximum number of new issues that the answer of a write names."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewIssues:
+    """What a write newly causes: the first issues, and the number of the others."""
+
+    shown: tuple[Issue, ...] = ()
+    more: int = 0
+
+
+def new_issues(
+    collections: Collections, collection: Collection, address: Address, before: bytes | None, after: bytes | None
+) -> NewIssues:
+    """The errors and warnings that a write newly causes, in the page itself and in links of other pages to it.
+
+    Both versions are checked against the index of now, so that only what differs between them counts.
+
+    Args:
+        collections: All open collections.
+        collection: The collection of the page, whose index has the write.
+        address: The page.
+        before: Its old bytes; None if it is new.
+        after: Its new bytes; None if it was deleted.
+    """
+    if before == after:
+        return NewIssues()
+    old, new = (read_document(address, raw) if raw is not None else None for raw in (before, after))
+    issues: list[Issue] = []
+    if new is not None:
+        unchanged = (
+            frozenset({one.raw for one in old.links} & {one.raw for one in new.links}) if old else frozenset[str]()
+        )
+        same = Counter(map(_sameness, _version_issues(collections, collection, old, unchanged) if old else ()))
+        for issue in _version_issues(collections, collection, new, unchanged):
+            if same[_sameness(issue)]:
+                same[_sameness(issue)] -= 1
+            elif issue.severity is not Severity.INFO or issue.rule == "unportable_name":
+                issues.append(issue)
+    if old is not None:
+        issues += _incoming(collection, old, new)
+    issues = list({(one.path, one.rule, one.message): one for one in issues}.values())
+    return NewIssues(tuple(issues[:MAX_NEW]), max(0, len(issues) - MAX_NEW))
+
+
+def issues_of_write(collections: Collections, collection: Collection, written: WriteReceipt) -> NewIssues | None:
+    """The new issues of a write that is not a rename; None if they cannot be found in time."""
+
+    def find() -> NewIssues:
+        after = collection.store.read(written.address) if written.revision else None
+        return new_issues(collections, collection, written.address, written.before, after)
+
+    return written.answer_by.within(find, f"{written.address}: looking for new findings")
+
+
+_NUMBERS = re.compile(r"[0-9]+")
+
+
+def _sameness(issue: Issue) -> tuple[str, str, str]:
+    """Equal for the same issue of two versions of a page, whose lines and columns differ."""
+    return issue.rule, issue.field, "" if issue.rule == "bad_yaml" else _NUMBERS.sub("", issue.message)
+
+
+def _version_issues(
+    collections: Collections, collection: Collection, version: Document, unchanged: frozenset[str]
+) -> list[Issue]:
+    """The issues of one version of a page, whether or not it is the current one.
+
+    Links whose text is `unchanged` are not checked, unless they lead to the page itself: their targets are other files.
+    """
+    record = build_record(version, revision_of(version.raw))
+    every = collection.index.resolve(version)
+    resolved = [one for one in every if one.link.raw not in unchanged or one.target == version.address]
+    found = list(entry_findings(collection, current_schema(collection), record, version))
+    found += page_findings(collection, record, version, resolved)
+    for one in links.distinct_targets(links.broken_among(collections, collection, resolved)):
+        line = version.raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
+        found.append(broken_link(one.link.raw, line=line))
+    reporter = _Reporter(collection, {})
+    others = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
+    issues = [reporter.issue(record.address, finding) for finding in found]
+    return [*issues, *reporter.duplicate_ids({record.id: [record.address.path, *others]}, [record])]
+
+
+def _incoming(collection: Collection, old: Document, new: Document | None) -> Iterator[Issue]:
+    """Links of other pages that led to the old version of a page and lead nowhere with the new one."""
+    reporter, address = _Reporter(collection, {}), old.address
+    lost = _names(old) - (_names(new) if new else frozenset())
+    named = collection.index.links_named(sorted(lost)) if lost else ()
+    for one in links.distinct_targets(one for one in named if one.target is None):
+        yield reporter.issue(one.source, broken_link(one.link.raw))
+    if new is None or _marks(old) == _marks(new):
+        return
+    there, gone = Fragments(new), Fragments(old)
+    for one in collection.index.links_to(address, sentences=False):
+        fragment = one.link.fragment
+        if fragment and one.source != address and fragment in gone and fragment not in there:
+            yield reporter.issue(one.source, dead_anchor(address, one.link))
+
+
+def _names(document: Document) -> frozenset[str]:
+    record = build_record(document, "")
+    return name_keys(NamedDocument(document.address, record.id, record.title, record.aliases))
+
+
+def _marks(document: Document) -> tuple[list[tuple[str, ...]], list[bytes]]:
+    """Headings and block ids: what links to parts of a page can name."""
+    return [one.path for one in document.sections], _BLOCK_ID.findall(document.raw)
+
+
+_BLOCK_ID = re.compile(rb"(?m)\^[A-Za-z0-9-]+[ \t]*\r?$")
 
 
 def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:

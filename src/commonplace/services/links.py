@@ -101,7 +101,14 @@ def orphans(collection: Collection) -> list[Record]:
 
 def broken(collections: Collections, collection: Collection, address: Address | None = None) -> list[ResolvedLink]:
     """Broken links of one document, or of all; by source, then order."""
-    return [link for link in collection.index.broken(address) if _target(collections, collection, link) is None]
+    return broken_among(collections, collection, collection.index.broken(address))
+
+
+def broken_among(
+    collections: Collections, collection: Collection, resolved: Sequence[ResolvedLink]
+) -> list[ResolvedLink]:
+    """Those of a collection's resolved links that lead nowhere, nor into another collection."""
+    return [link for link in resolved if link.target is None and _target(collections, collection, link) is None]
 
 
 def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:

@@ -150,7 +150,7 @@ def _edited(
         transaction.put(address, content, keep=evidence is not SeenEvidence.SHOWN and takes_away(raw, content))
     note_write(collection, address, content, intent, evidence)
     written = _done(collection, address, transaction.receipt)
-    return dataclasses.replace(written, unchanged=True) if content == raw else written
+    return dataclasses.replace(written, before=raw, unchanged=content == raw)
 
 
 def replace(
@@ -244,7 +244,7 @@ def _delete(
             accept(read_document(address, raw))
         transaction.remove(address)
     note_write(collection, address, None, intent)
-    return _done(collection, address, transaction.receipt)
+    return dataclasses.replace(_done(collection, address, transaction.receipt), before=raw)
 
 
 def existing(collection: Collection, transaction: Transaction, address: Address) -> bytes:

@@ -79,5 +79,7 @@ class WriteReceipt:
     """Location of the old bytes, if they had to be retained."""
     answer_by: Deadline = field(default=PASSED, compare=False)
     """Deadline until which the acknowledgement may wait for additional information."""
+    before: bytes | None = None
+    """The bytes that the write replaced or deleted; None if the document is new, or was moved."""
     unchanged: bool = False
     """Whether the document already had exactly these bytes, as after a repeated write."""

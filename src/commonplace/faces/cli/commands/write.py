@@ -25,13 +25,15 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.yamlblock.loader import load
 from commonplace.faces.cli.options import PageArgument, exclusive, pair
-from commonplace.faces.cli.output import BOLD, FAINT
+from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
+from commonplace.faces.new_issues import new_issue_json, new_issue_lines
 from commonplace.faces.redirected_links import not_rewritten_lines, redirect_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, Collections, record_of
+from commonplace.services.findings import issues_of_write
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.links_after import LinksAfter, RedirectedLink, redirected_by
 from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
@@ -298,6 +300,7 @@ def _show(
     out = session.out
     look = partial(collection.index.record, written.address)
     record = written.answer_by.within(look, f"{written.address}: looking up its id")
+    new = None if action == "renamed" else issues_of_write(Collections(lambda: [collection]), collection, written)
     if out.as_json:
         out.json(
             {
@@ -310,6 +313,7 @@ def _show(
                 "updated": [address.path for address in written.links.updated],
                 **_not_rewritten(written.links.not_rewritten),
                 **({"kept": retained_list(kept)} if kept else {}),
+                **new_issue_json(new),
             }
         )
         return
@@ -322,7 +326,7 @@ def _show(
     for address in written.links.gained:
         out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
     lost = not_rewritten_lines([one.path for one in written.links.not_rewritten])
-    for line in (*redirect_lines(redirected, written.address), *lost):
+    for line in (*redirect_lines(redirected, written.address), *lost, *map(one_line, new_issue_lines(new))):
         out.line(line)
     for line in retained_lines(kept):
         out.line(out.styled("", line))

@@ -12,6 +12,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
+from commonplace.faces.new_issues import new_issue_lines
 from commonplace.faces.redirected_links import (
     ignored_lines,
     moved_link_lines,
@@ -21,6 +22,7 @@ from commonplace.faces.redirected_links import (
 )
 from commonplace.services import links
 from commonplace.services.collections import Collection
+from commonplace.services.findings import new_issues
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
@@ -38,6 +40,10 @@ def result_lines(call: Call, collection: Collection, results: Sequence[StepResul
     lines = [_done(call, collection, one) for one in results]
     for one in results:
         lines += _link_lines(call, collection, one)
+    for one in results:
+        if not isinstance(one.step, MoveStep):
+            new = new_issues(call.services.collections, collection, one.address, one.before, one.after)
+            lines += new_issue_lines(new)
     return lines + _duplicates(collection, results)
 
 
