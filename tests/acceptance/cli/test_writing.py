@@ -286,7 +286,7 @@ def test_the_log_tells_who_what_and_when(shell: Shell, repo: GitRepo) -> None:
     shell.ok("write", "idea", "--replace", "teh", "the", "-m", "Mend a word\n\nAt length.")
     commits = shell.ok("log", "idea", "--json").json["commits"]
     assert [commit["message"].splitlines()[0] for commit in commits] == ["Mend a word", "Begin"]
-    assert list(commits[0]) == ["collection", "commit", "author", "email", "date", "message"]
+    assert list(commits[0]) == ["collection", "commit", "author", "email", "date", "message", "path"]
     assert (commits[0]["author"], commits[0]["commit"]) == ("Test Writer", repo.git("rev-parse", "HEAD"))
     assert commits[0]["date"].endswith("Z")
     lines = shell.ok("log", "--limit", "1").lines
