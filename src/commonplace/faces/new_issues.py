@@ -11,9 +11,9 @@ def new_issue_lines(new: NewIssues | None) -> list[str]:
     if new is None:
         return []
     lines: list[str] = []
-    for one in new.shown:
-        place = f"{one.path}:{one.line}" if one.line else one.path
-        lines.append(f"{one.severity.value.capitalize()} in {place}: {one.message} [{one.rule}]")
+    for issue in new.shown:
+        place = f"{issue.path}:{issue.line}" if issue.line else issue.path
+        lines.append(f"{issue.severity.value.capitalize()} in {place}: {issue.message} [{issue.rule}]")
     return [*lines, f"{new.more:,} more findings are new; see check."] if new.more else lines
 
 
@@ -22,7 +22,13 @@ def new_issue_json(new: NewIssues | None) -> dict[str, Json]:
     if new is None or not new.shown:
         return {}
     rows: list[Json] = [
-        {"path": one.path, "line": one.line, "severity": one.severity.value, "rule": one.rule, "message": one.message}
-        for one in new.shown
+        {
+            "path": issue.path,
+            "line": issue.line,
+            "severity": issue.severity.value,
+            "rule": issue.rule,
+            "message": issue.message,
+        }
+        for issue in new.shown
     ]
     return {"findings": rows, **({"more_findings": new.more} if new.more else {})}
