@@ -1,4 +1,4 @@
-"""What a write newly causes, as the answers of all faces say it."""
+"""Lines and JSON of the issues that a write newly causes, the same in the answers of all faces."""
 
 from __future__ import annotations
 

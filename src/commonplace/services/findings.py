@@ -146,7 +146,7 @@ MAX_NEW = 10
 
 @dataclass(frozen=True, slots=True)
 class NewIssues:
-    """What a write newly causes: the first issues, and the number of the others."""
+    """The issues that a write newly causes: the first ones, and the number of the others."""
 
     shown: tuple[Issue, ...] = ()
     more: int = 0
