@@ -206,12 +206,12 @@ def _table(path: Path, *, required: bool) -> dict[str, object]:
             return {}
         raise ConfigError(
             f"There is no settings file {path.name!r}.",
-            kind="file",
+            kind="setting",
             hint=f"{CONFIG_VARIABLE} names it; correct or unset it.",
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error.strerror)
-        raise ConfigError(f"The settings file {path.name!r} cannot be read: {reason}.", kind="file") from error
+        raise ConfigError(f"The settings file {path.name!r} cannot be read: {reason}.", kind="setting") from error
     return _parsed(text, path.name)
 
 
@@ -221,7 +221,7 @@ def _parsed(text: str, name: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"The settings file {name!r} is not valid TOML: {error}.", kind="file") from error
+        raise ConfigError(f"The settings file {name!r} is not valid TOML: {error}.", kind="setting") from error
 
 
 def _unknown(name: str, file: str) -> ConfigError:

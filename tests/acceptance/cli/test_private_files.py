@@ -96,7 +96,7 @@ def test_workers_write_pages_with_the_umask_of_the_user(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a.md").write_text("# A\n")
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "COMMONPLACE_WORKERS": "2"}
-    with served(str(folder), "--tier", "write", env=environment) as server:
+    with served(str(folder), "--tier", "write", env=environment, fresh=True) as server:
         assert server.page("PUT", "sub/b", {"content": "# B\n"}).status == 201
         modes = [stat.S_IMODE((folder / path).stat().st_mode) for path in ("sub", "sub/b.md")]
         assert modes == [0o777, 0o666]
