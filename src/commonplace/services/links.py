@@ -107,7 +107,7 @@ def broken(collections: Collections, collection: Collection, address: Address | 
 def broken_among(
     collections: Collections, collection: Collection, resolved: Sequence[ResolvedLink]
 ) -> list[ResolvedLink]:
-    """The links of a collection's that lead nowhere, nor into another collection."""
+    """The resolved links of a collection that lead nowhere, nor into another collection."""
     return [link for link in resolved if link.target is None and _target(collections, collection, link) is None]
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.addresses import Address, is_document_path, parse_document_address, portable_name
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
@@ -48,6 +48,9 @@ def command(
         commonplace new meetings/kickoff -t meeting -e
         commonplace new --daily -e
 
+    In a Git repository the page is one commit, unless --no-commit is given. Its file name leaves out characters that
+    not every system allows (`: ? " * < > |`); its heading has them.
+
     Templates are pages in templates/ (or Templates/, _templates/); {{title}}, {{date}} and {{time}} in them are filled
     in. The page of today goes where pages named by a date lie, else into daily/; its template is called daily.
     """
@@ -62,23 +65,37 @@ def command(
     now = datetime.now().astimezone()
     with session.opened_for_writing(commit=not no_commit) as collections:
         collection = collections.members[0]
-        name = session.relative(page or "")
+        title, name = _title_and_name(session.relative(page or ""))
         address = _daily_address(collection, now) if daily else new_page_address(collection, name)
         redirected: Sequence[RedirectedLink] = ()
         known = collection.index.record(address) if daily else None
         if known is None:
-            text = _text(collection, address, template or (DAILY if daily else ""), now, required=bool(template))
+            used = template or (DAILY if daily else "")
+            text = _text(collection, title or address.stem, used, now, required=bool(template))
             redirected = redirected_by(collection, address, None, text.encode())
             written = writes.create(collection, address, text.encode(), WriteRequest())
             revision, commit, action = written.revision, written.commit, "created"
         else:
             revision, commit, action = known.revision, "", "exists"
     _show(session, collection, address, (revision, commit, action))
+    if title != name.rpartition("/")[2] and title and not session.out.as_json:
+        session.out.line(f"The file name leaves out what not every system allows in names; the title is {title!r}.")
     for line in () if session.out.as_json else redirect_lines(redirected, address):
         session.out.line(line)
     if edit:
         session.out.flush()
         open_in_editor(session.settings.kb[0].expanduser().absolute() / address.path, _first_line(action))
+
+
+def _title_and_name(reference: str) -> tuple[str, str]:
+    """The title of a new page, and its reference with a file name that every system allows.
+
+    A path with the suffix of a page stays as it is, and its title is "": that of the file.
+    """
+    folder, slash, title = reference.rpartition("/")
+    if is_document_path(reference):
+        return "", reference
+    return title, f"{folder}{slash}{portable_name(title) or title}"
 
 
 def _show(session: Session, collection: Collection, address: Address, done: tuple[str, str, str]) -> None:
@@ -113,8 +130,8 @@ def _daily_address(collection: Collection, now: datetime) -> Address:
     return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
 
 
-def _text(collection: Collection, address: Address, template: str, now: datetime, *, required: bool) -> str:
-    values = {"title": address.stem, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
+def _text(collection: Collection, title: str, template: str, now: datetime, *, required: bool) -> str:
+    values = {"title": title, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
     for folder in TEMPLATE_FOLDERS if template else ():
         try:
             raw = collection.store.read(parse_document_address(f"{folder}/{template}"))
@@ -129,4 +146,4 @@ def _text(collection: Collection, address: Address, template: str, now: datetime
             hint=f"Templates: {', '.join(known)}." if known else "Templates are pages in the folder templates/.",
             nearest=known,
         )
-    return f"# {address.stem}\n\n"
+    return f"# {title}\n\n"

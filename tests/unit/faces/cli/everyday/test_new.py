@@ -20,6 +20,21 @@ def test_a_new_page_is_its_heading_and_one_commit(shell: Shell, repo: GitRepo) -
     assert shell("new", "notes/First thought").code == 5
 
 
+@pytest.mark.parametrize(
+    ("title", "file"), [('What is "tea": a plant?', "What is tea a plant.md"), ("con", "con page.md"), ("a.", "a.md")]
+)
+def test_a_file_name_is_one_that_every_system_allows(shell: Shell, repo: GitRepo, title: str, file: str) -> None:
+    done = shell.ok("new", f"notes/{title}")
+    assert (repo.path / "notes" / file).read_text() == f"# {title}\n\n"
+    assert f"the title is {title!r}" in done.text
+    assert "commit" in done.text
+
+
+def test_a_path_with_a_suffix_stays_as_it_is_named(shell: Shell, repo: GitRepo) -> None:
+    shell.ok("new", "notes/a: b.md")
+    assert (repo.path / "notes" / "a: b.md").read_text() == "# a: b\n\n"
+
+
 def test_a_template_is_filled_in(shell: Shell, repo: GitRepo) -> None:
     repo.write("templates/meeting.md", "# {{title}}\n\nOn {{ date }} at {{time}}, {{who}}.\n")
     shell.ok("new", "kickoff", "-t", "meeting", "--no-commit")
