@@ -70,16 +70,13 @@ def command(
         redirected: Sequence[RedirectedLink] = ()
         known = collection.index.record(address) if daily else None
         if known is None:
-            used = template or (DAILY if daily else "")
-            text = _text(collection, title or address.stem, used, now, required=bool(template))
+            text = _text(collection, title or address.stem, template, daily, now)
             redirected = redirected_by(collection, address, None, text.encode())
             written = writes.create(collection, address, text.encode(), WriteRequest())
             revision, commit, action = written.revision, written.commit, "created"
         else:
             revision, commit, action = known.revision, "", "exists"
-    _show(session, collection, address, (revision, commit, action))
-    if title != name.rpartition("/")[2] and title and not session.out.as_json:
-        session.out.line(f"The file name leaves out what not every system allows in names; the title is {title!r}.")
+    _show(session, collection, address, (revision, commit, action), title)
     for line in () if session.out.as_json else redirect_lines(redirected, address):
         session.out.line(line)
     if edit:
@@ -98,8 +95,8 @@ def _title_and_name(reference: str) -> tuple[str, str]:
     return title, f"{folder}{slash}{portable_name(title) or title}"
 
 
-def _show(session: Session, collection: Collection, address: Address, done: tuple[str, str, str]) -> None:
-    """Print the page with its revision, its commit ("" for none) and the action."""
+def _show(session: Session, collection: Collection, address: Address, done: tuple[str, str, str], title: str) -> None:
+    """Print the page, its revision, its commit ("" for none), the action, and the title if its file cannot have it."""
     revision, commit, action = done
     out = session.out
     if out.as_json:
@@ -117,6 +114,8 @@ def _show(session: Session, collection: Collection, address: Address, done: tupl
         mark = f"revision {revision[:10]}" + (f"  commit {commit[:10]}" if commit else "")
         verb = "Created" if action == "created" else "There is"
         out.line(f"{verb} {out.styled(BOLD, address.path)}  {out.styled(FAINT, mark)}")
+        if title not in {"", address.stem}:
+            out.line(f"The file name leaves out what not every system allows in names; the title is {title!r}.")
 
 
 def _first_line(action: str) -> int:
@@ -130,7 +129,9 @@ def _daily_address(collection: Collection, now: datetime) -> Address:
     return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
 
 
-def _text(collection: Collection, title: str, template: str, now: datetime, *, required: bool) -> str:
+def _text(collection: Collection, title: str, named: str, daily: bool, now: datetime) -> str:
+    """The text of a new page, from the named template, or from the one of daily pages if there is one."""
+    template = named or (DAILY if daily else "")
     values = {"title": title, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
     for folder in TEMPLATE_FOLDERS if template else ():
         try:
@@ -138,7 +139,7 @@ def _text(collection: Collection, title: str, template: str, now: datetime, *, r
         except NotFoundError:
             continue
         return _FIELD.sub(lambda found: values[found[1]], raw.decode("utf-8", "replace"))
-    if required:
+    if named:
         known = sorted(one.stem for one in collection.index.revisions() if one.folder in TEMPLATE_FOLDERS)
         raise NotFoundError(
             f"There is no template {template!r}.",
