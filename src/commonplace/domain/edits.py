@@ -255,7 +255,7 @@ def rewrite_links(
     old: Address | Mapping[int, Address] | None = None,
     moved_to: Address | None = None,
     leads: Callable[[str, LinkKind], Address | None] | None = None,
-    spellings: Mapping[int, bytes] | None = None,
+    spellings: Mapping[int, bytes | str] | None = None,
 ) -> bytes:
     """Rewrite links after a move, each in its author's style. Only their paths change.
 
@@ -269,7 +269,8 @@ def rewrite_links(
         moved_to: The document's own new address; None if it does not move.
         leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
             another document or file is not used. None if every style is acceptable.
-        spellings: Bytes of new targets that are known already, by position.
+        spellings: By position, the bytes of a new target, or the URL under which a site publishes it, which is used if
+            it leads to the target.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -283,11 +284,13 @@ def rewrite_links(
         start, end = link.target_span.start, link.target_span.end
         if not link.target or not end:
             continue
-        if spellings and position in spellings:
-            changes[start, end] = spellings[position]
+        spelling = spellings.get(position, "") if spellings else ""
+        if isinstance(spelling, bytes):
+            changes[start, end] = spelling
             continue
         before = old.get(position) if isinstance(old, Mapping) else old
-        move = LinkMove(document.address, here, before or (document.address if new == moved_to else new), new)
+        before = before or (document.address if new == moved_to else new)
+        move = LinkMove(document.address, here, before, new, spelling)
         target = moved_target(link, move, lambda path, kind=link.kind, new=new: not leads or leads(path, kind) == new)
         if target != link.target:
             if link.kind == LinkKind.FRONTMATTER and styles is None:

@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from enum import Enum
+from typing import NamedTuple, Protocol, TypeVar
 
 from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.documents import Link, LinkKind
@@ -44,7 +45,7 @@ from commonplace.domain.sites.tree import (
     SiteTree,
     mounted,
     name_without_number,
-    published_paths,
+    published_form,
     site_of,
 )
 from commonplace.domain.sites.tree import places as site_places
@@ -63,6 +64,31 @@ class NamedDocument:
     id: str
     title: str
     aliases: tuple[str, ...] = ()
+
+
+class Way(Enum):
+    """How a link found its target. A move rewrites the links whose way changes."""
+
+    NONE = "none"
+    """The link is broken or ambiguous."""
+    PATH = "path"
+    """By the path, or the end of the path, of its target (rules 1, 2, 4, 5 and 8)."""
+    ID = "id"
+    NAME = "name"
+    """By a title or alias."""
+    URL = "url"
+    """By the address under which a site publishes the page: of its frontmatter, or by the rules of the generator."""
+
+
+LASTING_WAYS = frozenset({Way.ID, Way.NAME, Way.URL})
+"""Ways that can lead to a page in any folder."""
+
+
+class Resolution(NamedTuple):
+    """The target of a link, and how it was found."""
+
+    target: Address | None
+    way: Way
 
 
 class LinkLookup(Protocol):
@@ -95,6 +121,9 @@ class LinkLookup(Protocol):
         ...
 
 
+_NOWHERE = Resolution(None, Way.NONE)
+
+
 def link_key(target: str) -> str:
     """The lookup key of a target: its last part without suffix, folded; "" if there is none."""
     path = without_suffix(slashed(target).rstrip("/"))
@@ -119,12 +148,17 @@ def resolve(link: Link, source: Address, lookup: LinkLookup) -> Address | None:
         source: The document that contains the link.
         lookup: The collection.
     """
+    return resolution(link, source, lookup).target
+
+
+def resolution(link: Link, source: Address, lookup: LinkLookup) -> Resolution:
+    """The target of a link as `resolve` finds it, with the way."""
     target = link.target
     if link.collection and link.collection not in lookup.own_names:
         target = f"{link.collection}:{target}"
     elif not target:
-        return source
-    return resolve_target(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
+        return Resolution(source, Way.PATH)
+    return _resolution(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
 
 
 def resolve_target(
@@ -138,9 +172,13 @@ def resolve_target(
         lookup: The collection.
         markdown: Whether the target is from a Markdown link or image.
     """
+    return _resolution(target, source, lookup, markdown=markdown).target
+
+
+def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool) -> Resolution:
     path = slashed(target).strip()
     if not path:
-        return None
+        return _NOWHERE
     site = site_of(lookup.sites, source) if source and markdown and lookup.sites else None
     places: list[str] = []
     for place in _places(path, source, site, markdown=markdown):
@@ -148,24 +186,33 @@ def resolve_target(
         for form in place_files(place):
             found = lookup.at(form)
             if found:
-                return found
+                return Resolution(found, Way.PATH)
     named = lookup.named(link_key(path)) if places else ()
-    fitting = _named(path, places, named, site) if named else []
-    if fitting:
-        return fitting[0].address if len(fitting) == 1 else None
-    return _other_file(path, lookup) if places and not is_fixed(path) else None
+    for way, fitting in _named(path, places, named, site) if named else ():
+        if fitting:
+            return Resolution(fitting[0].address, way) if len(fitting) == 1 else _NOWHERE
+    file = _other_file(path, lookup) if places and not is_fixed(path) else None
+    return Resolution(file, Way.PATH) if file else _NOWHERE
 
 
 def _named(
     path: str, places: Sequence[str], named: Sequence[NamedDocument], site: SiteTree | None
-) -> list[NamedDocument]:
-    """The documents with the target's key that the target means by rules 3 to 7."""
-    fitting = _by_url(site, path, named) if site and path.startswith("/") else []
+) -> Iterator[tuple[Way, list[NamedDocument]]]:
+    """The documents with the target's key that the target means by each of the rules 3 to 7, in order. Lazy."""
+    if site and path.startswith("/"):
+        yield Way.URL, _by_url(site, path, named)
     if is_fixed(path):
-        fitting = fitting or _by_path(places, named)
-        return fitting or (_by_title(path.rstrip("/"), named, fold) if path.startswith("/") else [])
-    fitting = _by_id(path, named, _as_written) or _by_path(places, named) or _by_end(path, named)
-    return fitting or _by_title(path, named, _as_written) or _by_id(path, named, fold) or _by_title(path, named, fold)
+        yield Way.PATH, _by_path(places, named)
+        if path.startswith("/"):
+            wanted = fold(path.rstrip("/"))
+            yield Way.URL, [one for one in named if wanted in {fold(name.rstrip("/")) for name in one.aliases}]
+        return
+    yield Way.ID, _by_id(path, named, _as_written)
+    yield Way.PATH, _by_path(places, named)
+    yield Way.PATH, _by_end(path, named)
+    yield Way.NAME, _by_title(path, named, _as_written)
+    yield Way.ID, _by_id(path, named, fold)
+    yield Way.NAME, _by_title(path, named, fold)
 
 
 def inverse(relation: str) -> str:
@@ -223,14 +270,13 @@ def _by_path(places: Sequence[str], named: Sequence[NamedDocument]) -> list[Name
 def _by_url(site: SiteTree, path: str, named: Sequence[NamedDocument]) -> list[NamedDocument]:
     """The documents that a site publishes under an absolute path."""
     for mount, rest in mounted(site, path):
-        wanted = fold(without_suffix(rest.strip("/")))
-        fitting = [one for one in named if wanted in published_paths(mount, one.address, _own_names(one))]
+        fitting = [one for one in named if published_form(mount, rest, one.address, own_names(one))]
         if fitting:
             return fitting
     return []
 
 
-def _own_names(named: NamedDocument) -> list[str]:
+def own_names(named: NamedDocument) -> list[str]:
     """Aliases of a document, and its id if the id is not its path."""
     return [*named.aliases, *([named.id] if named.id != named.address.id else [])]
 

@@ -45,6 +45,8 @@ class LinkMove:
     """Old target of the link."""
     new: Address
     """New target of the link."""
+    url: str = ""
+    """The URL under which a site publishes the new target; "" for a link that does not name a URL."""
 
 
 def moved_target(link: Link, move: LinkMove, leads_right: Callable[[str], bool]) -> str:
@@ -57,7 +59,7 @@ def moved_target(link: Link, move: LinkMove, leads_right: Callable[[str], bool])
         leads_right: Returns whether a path resolves to `move.new` from the new source. If a style does not, the file's
             path is used.
     """
-    spellings = _spellings(link, move)
+    spellings = (*([move.url] if move.url else []), *_spellings(link, move))
     return next((path for path in (*spellings, *_paths(link, move)) if leads_right(path)), spellings[-1])
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.paths import INDEX_NAMES, joined
+from commonplace.domain.markdown.paths import HTML_SUFFIXES, INDEX_NAMES, joined, without_suffix
 
 _DATE = re.compile(r"(?<![^/])(\d{4})-(\d{2})-(\d{2})[-_/](?=.)")
 _NUMBER = re.compile(r"\A\d+\s*[-_.]+\s*(?=[^\d\s])")
@@ -22,6 +23,8 @@ class Mount:
     """The URL's path without the leading slash: "" for the site's root, otherwise with a final slash (`docs/`)."""
     folder: str
     """Path of the folder from the collection's root; "" for the root itself."""
+    pattern: str = ""
+    """The permalink pattern of its pages below the URL (`:year/:title`); "" for their paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,24 +102,127 @@ def mounted(site: SiteTree, path: str) -> Iterator[tuple[Mount, str]]:
                 yield mount, url.removeprefix(mount.url) if url != mount.url.rstrip("/") else ""
 
 
-def published_paths(mount: Mount, address: Address, names: Sequence[str]) -> Iterator[str]:
-    """The URL paths below a mount under which a document can be published, folded, without numbers and suffix.
+class PublishedForm(NamedTuple):
+    """How a URL's path names a document."""
+
+    number: int
+    """The position among the document's forms: 0 is its path, 1 its folder, others its own names."""
+    parts: tuple[str, ...]
+    """The parts of the URL's path for which the document's file and names give no value, such as categories."""
+
+
+def published_form(mount: Mount, path: str, address: Address, names: Sequence[str]) -> PublishedForm | None:
+    """How a URL's path below a mount names a document; None if it does not.
 
     Args:
-        mount: The mount; the result is empty for a document outside of its folder.
+        mount: The mount.
+        path: The path, with or without suffix.
         address: The document.
         names: The document's `id` in the frontmatter, if any, its slug and other aliases.
     """
     if not under(address.path, mount.folder):
-        return
+        return None
+    wanted = without_suffix(path.strip("/"))
+    folded = fold(wanted)
+    for number, form in enumerate(_forms(mount, address, names)):
+        if form is not None and _OPEN not in form and fold(without_suffix(form)) == folded:
+            return PublishedForm(number, ())
+        if form is not None and _OPEN in form and (parts := _open_parts(form, wanted)) is not None:
+            return PublishedForm(number, parts)
+    return None
+
+
+def moved_url(site: SiteTree, path: str, old: Address, new: Address, names: Sequence[str]) -> str | None:
+    """The absolute URL path of a moved document in the form in which a link named it; None if there is none.
+
+    Args:
+        site: The site of the link.
+        path: The link's path, with `/` in front.
+        old: The document's old address.
+        new: Its new address.
+        names: See `published_form`.
+    """
+    found = ((mount, published_form(mount, rest, old, names)) for mount, rest in mounted(site, path))
+    mount, form = next(((mount, form) for mount, form in found if form), (None, None))
+    if mount is None or form is None:
+        return None
+    same_url = [other for other in site.mounts if other.url == mount.url and under(new.path, other.folder)]
+    target = next((other for other in (*same_url, *site.mounts) if under(new.path, other.folder)), None)
+    if target is None:
+        return None
+    forms = list(_forms(target, new, names))
+    # A page that is no longer the index of its folder is named by its path.
+    written = forms[form.number] or forms[0] or ""
+    for part in form.parts:
+        written = _OPEN_PART.sub(lambda _, part=part: part, written, count=1)
+    written = "/".join(filter(None, written.split("/")))
+    based = bool(site.base) and path.lstrip("/").startswith(site.base)
+    url = f"/{site.base if based else ''}{target.url}{without_suffix(written)}"
+    suffix = next((suffix for suffix in HTML_SUFFIXES if path.endswith(suffix)), "")
+    return None if _OPEN in url else f"{url.rstrip('/')}/" if path.endswith("/") else f"{url}{suffix}"
+
+
+def _forms(mount: Mount, address: Address, names: Sequence[str]) -> Iterator[str | None]:
+    """The URL paths below a mount by which a document can be named, without numbers; `_OPEN` for an unknown part."""
     inside = address.id[len(mount.folder) :].lstrip("/")
     path = without_numbers(inside)
     folder = path.rpartition("/")[0]
-    yield fold(path)
-    if address.name in INDEX_NAMES or path.rpartition("/")[2] == folder.rpartition("/")[2]:
-        yield fold(folder)
+    yield _by_pattern(mount.pattern, inside, name_without_number(address.stem)) if mount.pattern else path
+    yield folder if address.name in INDEX_NAMES or path.rpartition("/")[2] == folder.rpartition("/")[2] else None
     for name in names:
-        yield fold((name if name.startswith("/") else f"{folder}/{name}").strip("/"))
+        if name.startswith("/"):
+            # The whole address, also of a page below another URL.
+            yield name.strip("/").removeprefix(mount.url)
+        elif mount.pattern and "/" not in name:
+            yield _by_pattern(mount.pattern, inside, name)
+        else:
+            yield f"{folder}/{name}".strip("/")
+
+
+_OPEN = "\0"
+"""A part of a form that stands for any part of a URL; `_OPEN + "*"` for any number of parts. No name contains it."""
+_OPEN_PART = re.compile(f"{_OPEN}\\*?")
+_TOKEN = re.compile(r":(\w+)")
+_STEM_TOKENS = frozenset({"title", "slug", "name", "basename", "filename", "contentbasename", "slugorfilename"})
+_SUFFIX_TOKENS = frozenset({"output_ext"})
+MAX_PATTERN_CHARS = 300
+"""Maximum length of a permalink pattern; a longer one is ignored."""
+
+
+def _by_pattern(pattern: str, inside: str, stem: str) -> str:
+    """A permalink pattern with the values that a file's path and a name give; other tokens are open."""
+    folder = inside.rpartition("/")[0]
+    date = _DATE.match(inside.rpartition("/")[2])
+    values = dict.fromkeys(_STEM_TOKENS, stem) | dict.fromkeys(_SUFFIX_TOKENS, "")
+    values |= {"path": inside, "sections": folder, "section": folder.partition("/")[0]}
+    values |= {"year": date[1], "month": date[2], "day": date[3]} if date else {}
+    parts: list[str] = []
+    for part in pattern.strip("/").split("/"):
+        tokens = _TOKEN.findall(part)
+        if part == ":categories":
+            parts.append(f"{_OPEN}*" if f"{_OPEN}*" not in parts else _OPEN)
+        elif any(token not in values for token in tokens):
+            parts.append(_OPEN)
+        else:
+            parts.append(_TOKEN.sub(lambda token: values[token[1]], part))
+    return "/".join(part for part in parts if part)
+
+
+def _open_parts(form: str, path: str) -> tuple[str, ...] | None:
+    """The parts of a path that stand at the open places of a form; None if the path does not have the form."""
+    wanted, parts = form.split("/"), path.split("/")
+    if f"{_OPEN}*" in wanted:
+        many = wanted.index(f"{_OPEN}*")
+        end = len(parts) - (len(wanted) - many - 1)
+        if end < many:
+            return None
+        parts[many:end] = ["/".join(parts[many:end])]
+    if len(wanted) != len(parts):
+        return None
+    pairs = list(zip(wanted, parts, strict=True))
+    if any(_OPEN not in part and fold(part) != fold(given) for part, given in pairs):
+        return None
+    return tuple(given for part, given in pairs if _OPEN in part)
 
 
 def without_numbers(path: str) -> str:

@@ -12,10 +12,11 @@ from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.links import (
     MARKDOWN_KINDS,
     NamedDocument,
+    Resolution,
     link_key,
     meaning_scope,
     name_keys,
-    resolve,
+    resolution,
     resolve_target,
 )
 from commonplace.domain.markdown.paths import INDEX_NAMES
@@ -52,7 +53,7 @@ class LinksAfter:
         self._gone = frozenset(gone) - came.keys()
         self._came = frozenset(came)
         self._at: dict[str, Address | None] = {}
-        self._targets: dict[tuple[str, str, str, bool], Address | None] = {}
+        self._resolutions: dict[tuple[str, str, str, bool], Resolution] = {}
         self._named: dict[str, list[NamedDocument]] = {}
         self._files: dict[str, list[Address]] = {}
         for address in sorted(came):
@@ -92,10 +93,14 @@ class LinksAfter:
 
     def target(self, link: Link, source: Address) -> Address | None:
         """Target of a document's link after the change; None if it is broken, or leads into another collection."""
+        return self.resolution(link, source).target
+
+    def resolution(self, link: Link, source: Address) -> Resolution:
+        """Target of a document's link after the change, and how it is found then."""
         means = link.collection, link.target, meaning_scope(link, source, self.sites), link.kind in MARKDOWN_KINDS
-        if means not in self._targets:
-            self._targets[means] = resolve(link, source, self)
-        return self._targets[means]
+        if means not in self._resolutions:
+            self._resolutions[means] = resolution(link, source, self)
+        return self._resolutions[means]
 
     def leads(self, path: str, kind: LinkKind, source: Address) -> Address | None:
         """Target of a path in a link of this kind after the change; None if there is none."""

@@ -10,10 +10,12 @@ from typing import NoReturn
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address, fold, parse_address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.documents import Document, LinkKind
+from commonplace.domain.documents import Document, Link, LinkKind
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, StorageError, TooLargeError
-from commonplace.domain.links import link_key
+from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, resolution
+from commonplace.domain.markdown.paths import slashed
 from commonplace.domain.ports import Transaction
+from commonplace.domain.sites.tree import moved_url, site_of
 from commonplace.services.collections import Collection
 from commonplace.services.links import as_read_in
 from commonplace.services.writes.documents import existing, require_free
@@ -224,7 +226,7 @@ class _Relinks:
         self._moves = moves
         self._after = after
         self._earlier = EarlierLinks(collection, moves, after)
-        self._names = {old: _lasting_names(collection, old) for old in moves if old.is_document}
+        self._before = collection.index.lookup()
         self.pinned: set[Address] = set()
         """The documents, by their new addresses, with links to other documents that the move would have taken over."""
         self.not_rewritten: set[Address] = set()
@@ -235,14 +237,20 @@ class _Relinks:
         here = self._moves.get(document.address, document.address)
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
+        published: dict[int, bytes | str] = {}
         for position, one in enumerate(self._collection.index.resolve(document)):
             target = one.target
             if target is None or not one.link.target:
                 continue
             new = self._moves.get(target, target)
-            follows = new != target and fold(one.link.target) not in self._names.get(target, frozenset())
+            affected = new != target or here != document.address
+            way = resolution(one.link, document.address, self._before).way if affected else Way.NONE
+            if way in LASTING_WAYS and self._after.resolution(one.link, here) == (new, way):
+                continue
+            if way == Way.URL:
+                published[position] = self._url(one.link, document.address, target, new)
             taken = link_key(one.link.target) in self._after.keys and self._after.target(one.link, here) != new
-            if follows or taken or here != document.address:
+            if new != target or taken or here != document.address:
                 before[position], targets[position] = target, new
             if taken and new == target and here == document.address and document.decodable:
                 self.pinned.add(here)
@@ -255,14 +263,13 @@ class _Relinks:
             return self._after.leads(path, kind, here)
 
         moved_to = here if here != document.address else None
-        earlier = self._earlier.spellings(document, here, targets)
-        return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads, spellings=earlier)
+        spellings = published | self._earlier.spellings(document, here, targets)
+        return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads, spellings=spellings)
 
-
-def _lasting_names(collection: Collection, address: Address) -> frozenset[str]:
-    """The folded names by which a document is found independently of its file's folder."""
-    record = collection.index.record(address)
-    if record is None:
-        return frozenset()
-    names = [record.title, *record.aliases, *([record.id] if record.id != address.id else [])]
-    return frozenset(map(fold, names)) - {fold(address.id), fold(address.path), fold(address.stem)}
+    def _url(self, link: Link, source: Address, old: Address, new: Address) -> str:
+        """The URL under which a site publishes a moved document, in the form in which a link named it; "" if none."""
+        site, record = site_of(self._before.sites, source), self._collection.index.record(old)
+        if site is None or record is None:
+            return ""
+        names = own_names(NamedDocument(old, record.id, record.title, record.aliases))
+        return moved_url(site, slashed(link.target), old, new, names) or ""

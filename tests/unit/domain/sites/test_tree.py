@@ -13,9 +13,10 @@ from commonplace.domain.sites.tree import (
     as_json,
     from_json,
     mounted,
+    moved_url,
     name_without_number,
     places,
-    published_paths,
+    published_form,
     site_of,
     under,
     without_numbers,
@@ -132,16 +133,66 @@ def test_each_mount_is_named_with_the_rest_of_the_url() -> None:
     [
         ("web/docs/01-guide/02-Install.md", (), ["guide/install"]),
         ("web/docs/guide/index.md", (), ["guide/index", "guide"]),
-        ("web/docs/guide/guide.md", (), ["guide/guide", "guide"]),
-        ("web/docs/guide/a.md", ("b", "/c/d"), ["guide/a", "guide/b", "c/d"]),
+        ("web/docs/guide/guide.md", (), ["guide/guide", "guide/"]),
+        ("web/docs/guide/a.md", ("b", "/c/d"), ["guide/a", "guide/b", "C/D.html"]),
         ("web/docs/a.md", ("b",), ["a", "b"]),
-        ("web/other/a.md", (), []),
     ],
 )
 def test_a_document_is_published_under_its_path_and_its_names(
     address: str, names: tuple[str, ...], published: list[str]
 ) -> None:
-    assert list(published_paths(SITE.mounts[0], Address(address), names)) == published
+    assert all(published_form(SITE.mounts[0], path, Address(address), names) for path in published)
+    assert not published_form(SITE.mounts[0], "guide", Address("web/other/guide.md"), names)
+    assert not published_form(SITE.mounts[0], "guide/x", Address(address), names)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        (":year/:month/:day/:title", "2013/05/06/first/", True),
+        (":year/:month/:day/:title", "2013/05/07/first/", False),
+        (":year/:title:output_ext", "2013/first.html", True),
+        (":categories/:year/:title", "2013/first", True),
+        (":categories/:year/:title", "a/b/2013/first", True),
+        (":categories/:categories/:title", "a/b/first", True),
+        (":year/:nonsense/:title", "2013/x/first", True),  # an unknown token is any part
+        (":year/:nonsense/:title", "2013/first", False),
+        (":x-:y-:title", "anything", True),
+        ("//:year//:title//", "2013/first", True),
+        (":title/" * 100, "first", False),
+    ],
+)
+def test_a_permalink_pattern_is_compared_part_by_part(pattern: str, path: str, fits: bool) -> None:
+    mount = Mount("", "_posts", pattern)
+    assert (published_form(mount, path, Address("_posts/2013-05-06-first.md"), ()) is not None) is fits
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "names", "now"),
+    [
+        ("/docs/guide/install", "web/docs/01-guide/02-install.md", "web/docs/3-x/4-setup.md", (), "/docs/x/setup"),
+        ("/site/docs/a/", "web/docs/a.md", "web/docs/b.md", (), "/site/docs/b/"),
+        ("/docs/g/moor.html", "web/docs/g/a.md", "web/docs/h/a.md", ("moor",), "/docs/h/moor.html"),
+        ("/docs/api/a", "web/api/a.md", "web/docs/b.md", (), "/docs/b"),
+        ("/docs/api/a", "web/api/a.md", "elsewhere/b.md", (), None),
+        ("/docs/g/", "web/docs/g/index.md", "web/docs/h/a.md", (), "/docs/h/a/"),
+        ("/docs/gone", "web/docs/g/index.md", "web/docs/h/a.md", (), None),
+    ],
+)
+def test_a_moved_document_keeps_the_form_of_its_url(
+    path: str, old: str, new: str, names: tuple[str, ...], now: str | None
+) -> None:
+    assert moved_url(SITE, path, Address(old), Address(new), names) == now
+
+
+def test_a_moved_document_keeps_the_open_parts_of_its_permalink() -> None:
+    site = SiteTree("Jekyll", "_config.yml", "", (Mount("news/", "_posts", ":categories/:year/:title"),))
+    new = Address("_posts/2014-01-02-second.md")
+    for old_url, new_url in [
+        ("/news/a/b/2013/first/", "/news/a/b/2014/second/"),
+        ("/news/2013/first", "/news/2014/second"),
+    ]:
+        assert moved_url(site, old_url, Address("_posts/2013-05-06-first.md"), new, ()) == new_url
 
 
 def test_a_tree_survives_being_stored() -> None:

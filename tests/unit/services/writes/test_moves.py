@@ -163,3 +163,47 @@ def test_a_page_that_is_not_utf8_can_be_moved_itself(tmp_path: Path) -> None:
     assert plan.contents[Address("x/y.md")] == LATIN["latin.md"]
     assert plan.not_rewritten == (), "its links still lead right"
     assert plan.others == [Address("plan.md")]
+
+
+HUGO: dict[str, str | bytes] = {
+    "hugo.toml": "title = 'x'\n",
+    "content/drinks/green.md": "---\ntitle: Green tea\nurl: /tea/green/\n---\nx\n",
+    "content/drinks/black.md": "---\nslug: darjeeling\naliases: [/old/black/]\n---\nx\n",
+    "content/i.md": (
+        "[g](/tea/green/) [g](/tea/green#x) [b](/drinks/darjeeling/) [b](/old/black/) [b](/drinks/black/) [[Green tea]]"
+        " [g](drinks/green.md)\n"
+    ),
+    "content/drinks/j.md": "[g](/tea/green/) [b](/drinks/darjeeling/)\n",
+}
+
+
+@pytest.fixture(scope="module")
+def hugo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    with Indexed(tmp_path_factory.mktemp("hugo"), HUGO) as one:
+        yield one
+
+
+def test_a_link_by_a_published_address_stays_as_long_as_the_address_does(hugo: Indexed) -> None:
+    found = planned(hugo, {"content/drinks/green.md": "content/drinks/verde.md"})
+    assert set(found) == {"content/drinks/verde.md", "content/i.md"}
+    text = str(HUGO["content/i.md"])
+    assert found["content/i.md"] == text.replace("(drinks/green.md)", "(drinks/verde.md)")
+
+
+def test_a_link_by_a_published_address_becomes_the_new_one(hugo: Indexed) -> None:
+    found = planned(hugo, {"content/drinks/black.md": "content/teas/schwarz.md"})
+    assert found["content/drinks/j.md"] == "[g](/tea/green/) [b](/teas/darjeeling/)\n"
+    text = str(HUGO["content/i.md"]).replace("/drinks/darjeeling/", "/teas/darjeeling/")
+    assert found["content/i.md"] == text.replace("/drinks/black/", "/teas/schwarz/")
+
+
+def test_a_page_that_moves_keeps_the_addresses_it_links_to(hugo: Indexed) -> None:
+    assert planned(hugo, {"content/drinks/j.md": "content/far/j.md"}) == {
+        "content/far/j.md": HUGO["content/drinks/j.md"]
+    }
+
+
+def test_a_page_that_takes_the_published_address_of_another_redirects_no_link(hugo: Indexed) -> None:
+    found = planned(hugo, {"content/drinks/j.md": "content/tea/green.md"})
+    assert found["content/i.md"].startswith("[g](drinks/green.md) [g](drinks/green.md#x) ")
+    assert found["content/tea/green.md"].startswith("[g](../drinks/green.md) ")
