@@ -151,6 +151,19 @@ def resolve(link: Link, source: Address, lookup: LinkLookup) -> Address | None:
     return resolution(link, source, lookup).target
 
 
+def is_text(link: Link, source: Address, sites: Sequence[SiteTree]) -> bool:
+    """Whether a link that leads to no page is no link in its docs tree, so that no page is missing for it.
+
+    Hugo and Jekyll have no wikilinks; a site's own template may give a destination a meaning.
+    """
+    site = site_of(sites, source)
+    if site is None:
+        return False
+    if link.kind in MARKDOWN_KINDS:
+        return link.target in site.special
+    return link.kind is not LinkKind.FRONTMATTER and not site.wikilinks
+
+
 def resolution(link: Link, source: Address, lookup: LinkLookup) -> Resolution:
     """The target of a link as `resolve` finds it, with the way."""
     target = link.target
@@ -199,7 +212,7 @@ def _named(
     path: str, places: Sequence[str], named: Sequence[NamedDocument], site: SiteTree | None
 ) -> Iterator[tuple[Way, list[NamedDocument]]]:
     """The documents with the target's key that the target means by each of the rules 3 to 7, in order. Lazy."""
-    if site and path.startswith("/"):
+    if site and (path.startswith("/") or (site.from_top and not is_fixed(path))):
         yield Way.URL, _by_url(site, path, named)
     if is_fixed(path):
         yield Way.PATH, _by_path(places, named)

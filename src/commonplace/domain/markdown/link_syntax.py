@@ -42,6 +42,8 @@ _CANDIDATE = re.compile(rb"[\s,]*+(\S++)")
 _PATH_END = re.compile(r"&(?:\#?\w+);|([?\#])")
 _TEMPLATES = ("{", "<%")
 """Beginnings of expressions of template languages; a URL with one is computed and is not a link."""
+_COMPUTED = ("{{", "{%", "<%")
+"""The same in Markdown, where a file's name may contain a single `{`."""
 _LINK_ATTRIBUTES: Mapping[bytes, Mapping[bytes, LinkKind]] = {
     b"a": {b"href": LinkKind.MARKDOWN},
     b"area": {b"href": LinkKind.MARKDOWN},
@@ -223,7 +225,7 @@ def _markdown_link(source: bytes, event: LinkEvent, span: Span, written: tuple[i
     raw = destination = event.destination
     path, _, fragment = destination.partition("#")
     target = path.partition("?")[0]
-    if not (target or fragment):
+    if not (target or fragment) or any(mark in destination for mark in _COMPUTED):
         return None
     if source[start:end] == destination.encode():
         target_span = Span(start, start + len(target.encode()))

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import cast
 
+from commonplace.domain.json import Json
 from commonplace.domain.markdown.paths import joined
+from commonplace.domain.schema.values import list_of, mapping_of, text_of
 from commonplace.domain.sites.translations import is_language_code
 from commonplace.domain.sites.tree import Mount, SiteTree
+from commonplace.domain.yamlblock.loader import load
 
 MAX_CONFIG_BYTES = 512_000
 """Maximum size of a configuration file in bytes."""
+
+MAX_MOUNTS = 200
+"""Maximum number of mounts, collections and special destinations that are read from a configuration."""
+_DATA_SUFFIXES = ("toml", "yaml", "yml", "json")
 
 _TEXT = "|".join(rf"{quote}(?:\\.|[^\\\n{quote}])*+{quote}" for quote in "'\"`")
 """Pattern of a quoted text. Without backreference, because CPython 3.11.2 fails on one to a possessive group."""
@@ -148,7 +157,10 @@ def _astro(config: ConfigFile) -> SiteTree:
     mounts += [Mount("", config.below("src/pages")), Mount("", config.below("public"))]
     # If a translation is missing, Starlight publishes the original in its place.
     docs = f"{content}/docs"
-    translated = [(f"{docs}/{name}", docs) for name in config.folders(docs) if is_language_code(name)]
+    folders, first = config.folders(docs), _js_value(text, "defaultLocale")
+    originals = f"{docs}/{first}" if first in folders else docs
+    languages = [f"{docs}/{name}" for name in folders if is_language_code(name)]
+    translated = [(folder, originals) for folder in languages if folder != originals]
     return SiteTree(
         "Astro", config.path, config.folder, tuple(mounts), _url(_js_value(text, "base")),
         pages_are_folders=True, translated=tuple(translated),
@@ -157,12 +169,152 @@ def _astro(config: ConfigFile) -> SiteTree:
 
 def _hugo(config: ConfigFile) -> SiteTree | None:
     folder = config.folder.removesuffix("config/_default").rstrip("/")
-    named = re.findall(r"(?im)(?:^|[{,])[ \t]*\"?contentDir\"?[ \t]*[:=][ \t]*['\"]?([^'\"\n,#}]+)", config.text)
-    is_hugo = re.search(r"(?i)\b(?:baseURL|contentDir|languageCode)\b", config.text)
-    if not is_hugo and "content" not in config.folders(folder):
+    settings = dict(_lowered(_settings(config.path, config.text)))
+    is_hugo = any(key in settings for key in ("baseurl", "contentdir", "languagecode", "module", "languages"))
+    if not (is_hugo or config.path.rpartition("/")[2].startswith("hugo") or "content" in config.folders(folder)):
         return None
-    mounts = [Mount("", (joined(folder, one.strip()) or "").rstrip("/")) for one in (*named, "content", "static")]
-    return SiteTree("Hugo", config.path, folder, tuple(dict.fromkeys(mounts)), pages_are_folders=True)
+    for name in ("module", "languages", "permalinks"):  # the tables of a configuration folder have files of their own
+        for suffix in _DATA_SUFFIXES:
+            path = f"{folder}/config/_default/{name}.{suffix}".lstrip("/")
+            if text := config.read(path):
+                settings.setdefault(name, _lowered(_settings(path, text)))
+    mounts = list(dict.fromkeys(islice(_hugo_mounts(settings, folder), MAX_MOUNTS)))
+    languages = [mount for mount in mounts if is_language_code(mount.url.rstrip("/"))]
+    originals = next((mount.folder for mount in mounts if not mount.url), "")
+    return SiteTree(
+        "Hugo", config.path, folder, tuple(mounts), pages_are_folders=True,
+        translated=tuple((mount.folder, originals) for mount in languages if mount.folder != originals),
+        wikilinks=False, special=_compared_by_hook(config, folder),
+    )  # fmt: skip
+
+
+def _hugo_mounts(settings: Mapping[str, Json], folder: str) -> Iterator[Mount]:
+    """The folders of content and files, in the order in which a URL is looked up."""
+    languages = mapping_of(settings.get("languages"))
+    first = text_of(settings.get("defaultcontentlanguage")) or "en"
+    content = [(first, text_of(settings.get("contentdir")) or "content")]
+    content += [(name, text_of(mapping_of(language).get("contentdir"))) for name, language in sorted(languages.items())]
+    declared = [mapping_of(mount) for mount in list_of(mapping_of(settings.get("module")).get("mounts"))]
+    targets = [(mount, text_of(mount.get("target")).strip("/")) for mount in declared]
+    mounted_content = [
+        (_mount_language(mount), target.removeprefix("content").strip("/"), text_of(mount.get("source")))
+        for mount, target in targets
+        if target.partition("/")[0] == "content"
+    ]
+    # A mount of a component replaces its default folder.
+    content_mounts = mounted_content or [(language, "", source) for language, source in content if source]
+    for language, url, source in sorted(content_mounts, key=lambda mount: mount[0] not in {"", first}):
+        if source and (place := joined(folder, source)) is not None:
+            path = f"{url}/" if url else ""
+            if language not in {"", first}:
+                yield Mount(f"{language}/{path}", place.rstrip("/"))
+            yield Mount(path, place.rstrip("/"))
+    for component in ("static", "assets"):
+        sources = [
+            (target.removeprefix(component).strip("/"), text_of(mount.get("source")))
+            for mount, target in targets
+            if target.partition("/")[0] == component
+        ]
+        for url, source in sources or [("", component)]:
+            if source and (place := joined(folder, source)) is not None:
+                yield Mount(f"{url}/" if url else "", place.rstrip("/"))
+
+
+def _mount_language(mount: Mapping[str, Json]) -> str:
+    """The language of a mount; "" if the mount is for all or several."""
+    matrix = mapping_of(mapping_of(mount.get("sites")).get("matrix"))
+    languages = list_of(matrix.get("languages"))
+    return text_of(languages[0]) if len(languages) == 1 else text_of(mount.get("lang"))
+
+
+def _compared_by_hook(config: ConfigFile, folder: str) -> tuple[str, ...]:
+    """The destinations to which the site's own hook for links gives a meaning: `{{ if eq .Destination "g" }}`."""
+    for place in ("layouts/_markup", "layouts/_default/_markup"):
+        hook = config.read(f"{folder}/{place}/render-link.html".lstrip("/"))
+        if names := re.findall(r"\beq[ \t]+[$.\w]+[ \t]+\"([^\"\s]{1,100})\"", hook):
+            return tuple(dict.fromkeys(names[:MAX_MOUNTS]))
+    return ()
+
+
+def _jekyll(config: ConfigFile) -> SiteTree | None:
+    settings = _settings(config.path, config.text)
+    if not _OTHER_PROGRAMS.isdisjoint(settings):
+        return None
+    source = config.below(text_of(settings.get("source")) or ".")
+    collections = settings.get("collections")
+    declared = mapping_of(collections) or dict.fromkeys(map(text_of, list_of(collections)), None)
+    base = config.below(f"{text_of(settings.get('source')) or '.'}/{text_of(settings.get('collections_dir'))}")
+    names = [name for name in declared if re.fullmatch(r"[\w.-]+", name)][:MAX_MOUNTS]
+    mounts = [
+        _jekyll_mount(base, name, text_of(mapping_of(declared.get(name)).get("permalink")) or _default(name, settings))
+        for name in dict.fromkeys([*names, "posts"])
+    ]
+    site = Mount("", source)
+    return SiteTree(
+        "Jekyll", config.path, source, (*mounts, site), _url(text_of(settings.get("baseurl"))),
+        pages_are_folders=True, numbered=True, wikilinks=False, from_top=True,
+    )  # fmt: skip
+
+
+def _default(collection: str, settings: Mapping[str, Json]) -> str:
+    """The permalink pattern of a collection that declares none."""
+    pattern = text_of(settings.get("permalink"))
+    if collection != "posts":
+        return "/:collection/:path"
+    return _JEKYLL_STYLES.get(pattern, pattern) if ":" in pattern or pattern in _JEKYLL_STYLES else _JEKYLL_STYLES[""]
+
+
+def _jekyll_mount(base: str, name: str, pattern: str) -> Mount:
+    """The folder of a collection with its permalink pattern, whose beginning without tokens is the mount's URL."""
+    parts = _JEKYLL_STYLES.get(pattern, pattern).strip("/").replace(":collection", name).split("/")
+    plain = next((at for at, part in enumerate(parts) if ":" in part), len(parts))
+    url = "".join(f"{part}/" for part in parts[:plain] if part)
+    rest = "/".join(parts[plain:])
+    return Mount(url, f"{base}/_{name}".lstrip("/"), "" if rest in {"", ":path"} else rest)
+
+
+_OTHER_PROGRAMS = frozenset({"source_dir", "public_dir", "sphinx", "execute", "launch_buttons", "parse"})
+"""Keys in the `_config.yml` of Hexo and Jupyter Book."""
+_JEKYLL_STYLES = {
+    "": "/:categories/:year/:month/:day/:title",
+    "date": "/:categories/:year/:month/:day/:title",
+    "pretty": "/:categories/:year/:month/:day/:title",
+    "ordinal": "/:categories/:year/:y_day/:title",
+    "weekdate": "/:categories/:year/:week/:short_day/:title",
+    "none": "/:categories/:title",
+}
+"""Named permalink styles, as in https://jekyllrb.com/docs/permalinks/."""
+
+
+def _settings(path: str, text: str) -> Mapping[str, Json]:
+    """The settings of a file in TOML, JSON or YAML; empty if the file is invalid."""
+    value: object = None
+    try:
+        if path.endswith(".toml"):
+            value = tomllib.loads(text.replace("\r\n", "\n"))
+        elif path.endswith(".json"):
+            value = json.loads(text)
+        else:
+            value = load(text).value
+    except (ValueError, RecursionError):
+        return {}
+    return cast("Mapping[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def _lowered(settings: Mapping[str, Json], depth: int = 4) -> Mapping[str, Json]:
+    """The settings with keys in lower case, down to a depth, because Hugo ignores the case of keys."""
+    if not depth:
+        return settings
+    return {
+        key.lower(): _lowered(value, depth - 1) if isinstance(value, Mapping) else _lowered_items(value, depth - 1)
+        for key, value in settings.items()
+    }
+
+
+def _lowered_items(value: Json, depth: int) -> Json:
+    if not isinstance(value, (list, tuple)):
+        return value
+    return [_lowered(item, depth) if isinstance(item, Mapping) else item for item in value]
 
 
 def _sphinx(config: ConfigFile) -> SiteTree | None:
@@ -237,6 +389,7 @@ _RULES: dict[str, Callable[[ConfigFile], SiteTree | None]] = {
     **{f"astro.config.{suffix}": _astro for suffix in _SCRIPTS},
     **{f"mkdocs.{suffix}": _mkdocs for suffix in ("yml", "yaml")},
     **{f"{name}.{suffix}": _hugo for name in ("hugo", "config", "config/_default/hugo", "config/_default/config")
-       for suffix in ("toml", "yaml", "yml", "json")},
+       for suffix in _DATA_SUFFIXES},
+    **{f"_config.{suffix}": _jekyll for suffix in ("yml", "yaml", "toml")},
     "conf.py": _sphinx,
 }  # fmt: skip

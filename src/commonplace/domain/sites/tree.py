@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.paths import HTML_SUFFIXES, INDEX_NAMES, joined, without_suffix
+from commonplace.domain.markdown.paths import HTML_SUFFIXES, INDEX_NAMES, is_fixed, joined, leads_to, without_suffix
 
 _DATE = re.compile(r"(?<![^/])(\d{4})-(\d{2})-(\d{2})[-_/](?=.)")
 _NUMBER = re.compile(r"\A\d+\s*[-_.]+\s*(?=[^\d\s])")
@@ -46,6 +46,12 @@ class SiteTree:
     """Whether URLs omit ordering numbers and dates before names."""
     translated: tuple[tuple[str, str], ...] = ()
     """Pairs of a folder with translations and the folder of the originals."""
+    wikilinks: bool = True
+    """Whether `[[x]]` is a link even if there is no page `x`; False for a generator without wikilinks."""
+    special: tuple[str, ...] = ()
+    """Destinations to which the site's own templates give a meaning; no page is missing for them."""
+    from_top: bool = False
+    """Whether a path without `/` in front may also begin in `folder`, as in `{% link _docs/a.md %}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,7 @@ def places(site: SiteTree, path: str, source: Address) -> Iterator[str]:
             place = _joined(mount.folder, rest).rstrip("/")
             yield from _translations(site, place, source)
             yield place
+            yield from _originals(site, place)
     else:
         yield from _relative_places(site, path, source)
 
@@ -133,15 +140,19 @@ def published_form(mount: Mount, path: str, address: Address, names: Sequence[st
 
 
 def moved_url(site: SiteTree, path: str, old: Address, new: Address, names: Sequence[str]) -> str | None:
-    """The absolute URL path of a moved document in the form in which a link named it; None if there is none.
+    """The URL path of a moved document in the form in which a link named it; None if there is none.
 
     Args:
         site: The site of the link.
-        path: The link's path, with `/` in front.
+        path: The link's path. Without `/` in front, only a site with `from_top` has URLs.
         old: The document's old address.
         new: Its new address.
         names: See `published_form`.
     """
+    if not path.startswith("/"):
+        return _moved_from_top(site, path, old, new, names) if site.from_top and not is_fixed(path) else None
+    if is_document_path(path):
+        return None  # the path of the file, not of its page
     found = ((mount, published_form(mount, rest, old, names)) for mount, rest in mounted(site, path))
     mount, form = next(((mount, form) for mount, form in found if form), (None, None))
     if mount is None or form is None:
@@ -160,6 +171,15 @@ def moved_url(site: SiteTree, path: str, old: Address, new: Address, names: Sequ
     url = f"/{site.base if based else ''}{target.url}{without_suffix(written)}"
     suffix = next((suffix for suffix in HTML_SUFFIXES if path.endswith(suffix)), "")
     return None if _OPEN in url else f"{url.rstrip('/')}/" if path.endswith("/") else f"{url}{suffix}"
+
+
+def _moved_from_top(site: SiteTree, path: str, old: Address, new: Address, names: Sequence[str]) -> str | None:
+    """The new path, or URL, of a link that begins in the site's folder without `/` in front."""
+    if leads_to(joined(site.folder, path), old) and under(new.path, site.folder):
+        inside = new.path if is_document_path(path) else new.id
+        return inside[len(site.folder) :].lstrip("/")
+    moved = moved_url(site, f"/{path}", old, new, names)
+    return moved and moved.lstrip("/")
 
 
 def _forms(mount: Mount, address: Address, names: Sequence[str]) -> Iterator[str | None]:
@@ -244,7 +264,8 @@ def from_json(stored: dict[str, object]) -> SiteTree:
     """Parse the result of `as_json`, after a round trip through JSON."""
     mounts = tuple(Mount(**mount) for mount in stored.pop("mounts"))  # type: ignore[arg-type]
     translated = tuple((one, other) for one, other in stored.pop("translated"))  # type: ignore[misc]
-    return SiteTree(mounts=mounts, translated=translated, **stored)  # type: ignore[arg-type]
+    special = tuple(cast("list[str]", stored.pop("special")))
+    return SiteTree(mounts=mounts, translated=translated, special=special, **stored)  # type: ignore[arg-type]
 
 
 def _relative_places(site: SiteTree, path: str, source: Address) -> Iterator[str]:
@@ -254,10 +275,17 @@ def _relative_places(site: SiteTree, path: str, source: Address) -> Iterator[str
         if place is not None:
             yield place.rstrip("/")
     place = joined(source.folder, path)
+    if place is not None and any(under(source.path, folder) for folder, _ in site.translated):
+        yield place
+        yield from _originals(site, place)
+    if site.from_top:
+        yield _joined(site.folder, path).rstrip("/")
+
+
+def _originals(site: SiteTree, place: str) -> Iterator[str]:
+    """The original of a place among translations: a page without a translation is published as the original."""
     for folder, original in site.translated:
-        # A page without a translation is published as the original.
-        if place is not None and under(place, folder) and under(source.path, folder):
-            yield place
+        if under(place, folder):
             yield _joined(original, place[len(folder) :])
 
 

@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Link, LinkKind, Severity, Span
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import RULES
-from commonplace.domain.links import link_key
+from commonplace.domain.links import is_text, link_key
 from commonplace.domain.query import ResolvedLink
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, whole_range
 from commonplace.services.findings import page_issues
@@ -85,12 +85,15 @@ def _broken(pages: EditorPages, page: EditorPage) -> Iterator[tuple[str, Resolve
     """The rule and the link of each broken link of a page."""
     checked: dict[tuple[Address, str], bool] = {}
     fragments: dict[Address, Fragments | None] = {}
+    sites = page.collection.index.lookup().sites
     for resolved in page.collection.index.resolve(page.document):
         link = resolved.link
         if not _place_of(link).end:
             continue
         if resolved.target is None:
-            if not pages.target(page, resolved) and not _is_own_name(page, resolved):
+            if is_text(link, page.address, sites) or pages.target(page, resolved):
+                continue
+            if not _is_own_name(page, resolved):
                 yield BROKEN_LINK, resolved
         elif link.fragment and resolved.target.is_document:
             named = (resolved.target, link.fragment)

@@ -10,7 +10,7 @@ from typing import cast
 
 from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.errors import InvalidInputError
-from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, meaning_scope, resolve
+from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, is_text, meaning_scope, resolve
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
 from commonplace.domain.query import ResolvedLink
@@ -108,7 +108,7 @@ def find_broken_links(
     for stored in rows:
         one = decided.link(stored)
         places = decided.places(one, sites, partial(decide, one))
-        if places is not None:
+        if places is not None and not is_text(one.link, one.source, sites):
             links.append((one, places))
     return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
 

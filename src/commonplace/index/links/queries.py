@@ -9,7 +9,7 @@ from typing import cast
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Link
-from commonplace.domain.links import resolve
+from commonplace.domain.links import is_text, resolve
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.index.catalogue.database import sql
@@ -77,8 +77,8 @@ class LinkQueries:
 
         The index is not notified of new other files, so unresolved links are resolved once more.
         """
-        found = self.unresolved(source)
-        return [one for one in found if resolve(one.link, source, lookup) is None]
+        unresolved = (one for one in self.unresolved(source) if not is_text(one.link, source, lookup.sites))
+        return [one for one in unresolved if resolve(one.link, source, lookup) is None]
 
     def dead(self) -> list[ResolvedLink]:
         """Links whose fragments name no part of their targets, by source, then order."""

@@ -247,7 +247,7 @@ class _Relinks:
             way = resolution(one.link, document.address, self._before).way if affected else Way.NONE
             if way in LASTING_WAYS and self._after.resolution(one.link, here) == (new, way):
                 continue
-            if way == Way.URL:
+            if new != target and way in {Way.URL, Way.PATH}:
                 published[position] = self._url(one.link, document.address, target, new)
             taken = link_key(one.link.target) in self._after.keys and self._after.target(one.link, here) != new
             if new != target or taken or here != document.address:

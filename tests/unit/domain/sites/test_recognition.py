@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from commonplace.domain.sites.recognition import MAX_CONFIG_BYTES, ConfigFile, config_names, declared_tree, recognise
+from commonplace.domain.sites.recognition import (
+    MAX_CONFIG_BYTES,
+    MAX_MOUNTS,
+    ConfigFile,
+    config_names,
+    declared_tree,
+    recognise,
+)
 from commonplace.domain.sites.tree import Mount, SiteTree
 
 
@@ -21,7 +28,9 @@ def tree(
     """The tree of a configuration file in a folder that has these folders and other files."""
     path = f"{folder}/{name}" if folder else name
     around = folders or {}
-    return recognise(ConfigFile(path, folder, text, lambda at: around.get(at, ()), (files or {}).get), name)  # type: ignore[arg-type]
+    return recognise(
+        ConfigFile(path, folder, text, lambda at: around.get(at, ()), lambda at: (files or {}).get(at, "")), name
+    )
 
 
 def mounts(name: str, text: str, folder: str = "", **around: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
@@ -190,3 +199,136 @@ def test_a_declaration_that_is_none_or_leads_out_is_refused(root: str) -> None:
     with pytest.raises(ValueError, match="^" + root.replace(".", r"\.") + "$"):
         declared_tree([root])
     assert declared_tree([]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "files"),
+    [
+        ("hugo.toml", "[module]\n[[module.mounts]]\nsource='content/en'\ntarget='content'\n", {}),
+        ("hugo.yaml", "module:\n  mounts:\n    - source: content/en\n      target: content\n", {}),
+        ("hugo.json", '{"module": {"mounts": [{"source": "content/en", "target": "content"}]}}', {}),
+        (
+            "hugo.toml",
+            "title='x'",
+            {"config/_default/module.toml": "[[mounts]]\nsource='content/en'\ntarget='content'"},
+        ),
+        (
+            "config/_default/hugo.toml",
+            "",
+            {"config/_default/module.yml": "mounts: [{source: content/en, target: content}]"},
+        ),
+    ],
+)
+def test_mounts_of_hugo_replace_its_content_folder(name: str, text: str, files: Mapping[str, str]) -> None:
+    assert mounts(name, text, files=files)[:2] == [("", "content/en"), ("", "static")]  # type: ignore[arg-type]
+
+
+def test_mounts_of_hugo_have_urls_and_languages() -> None:
+    text = """
+    [[module.mounts]]
+    source = "content/fr"
+    target = "content"
+    lang = "fr"
+    [[module.mounts]]
+    source = "content/en"
+    target = "content"
+    [module.mounts.sites.matrix]
+    languages = ["en"]
+    [[module.mounts]]
+    source = "manual"
+    target = "content/docs"
+    [[module.mounts]]
+    source = "pictures"
+    target = "static/img"
+    """
+    found = tree("hugo.toml", text, "x")
+    assert found is not None
+    assert [(mount.url, mount.folder) for mount in found.mounts] == [
+        ("", "x/content/en"),
+        ("docs/", "x/manual"),
+        ("fr/", "x/content/fr"),
+        ("", "x/content/fr"),
+        ("img/", "x/pictures"),
+        ("", "x/assets"),
+    ]
+    assert found.translated == (("x/content/fr", "x/content/en"),)
+    assert not found.wikilinks
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("../../outside", "content"), ("/etc", "content"), ("ok", "content")],
+        [("a", "content/a"), ("a/b", "content/a"), ("ok", "content")],
+        [("content", "content/content"), ("content/content", "content"), ("ok", "content")],
+        [("", "content"), ("ok", "content"), ("ok", "content")],
+        [("ok", "content")] * 10_000,
+    ],
+)
+def test_mounts_outside_the_folder_overlapping_or_in_circles_are_folders_like_any(pairs: list[tuple[str, str]]) -> None:
+    text = "".join(f"[[module.mounts]]\nsource='{source}'\ntarget='{target}'\n" for source, target in pairs)
+    found = mounts("hugo.toml", text, "x")
+    assert ("", "x/ok") in found
+    assert len(found) <= MAX_MOUNTS
+    assert all(folder.startswith("x/") for _, folder in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("title: x", [("", "_posts", ":categories/:year/:month/:day/:title"), ("", "", "")]),
+        ("permalink: /news/:title/", [("news/", "_posts", ":title"), ("", "", "")]),
+        ("permalink: none", [("", "_posts", ":categories/:title"), ("", "", "")]),
+        (
+            "collections:\n  docs:\n    permalink: /:collection/:path/\n  team: {}\n",
+            [
+                ("docs/", "_docs", ""),
+                ("team/", "_team", ""),
+                ("", "_posts", ":categories/:year/:month/:day/:title"),
+                ("", "", ""),
+            ],
+        ),
+        (
+            "collections: [docs]\ncollections_dir: all\nsource: src\n",
+            [
+                ("docs/", "src/all/_docs", ""),
+                ("", "src/all/_posts", ":categories/:year/:month/:day/:title"),
+                ("", "src", ""),
+            ],
+        ),
+    ],
+)
+def test_jekyll_publishes_its_collections_by_their_permalinks(text: str, found: list[tuple[str, str, str]]) -> None:
+    site = tree("_config.yml", text)
+    assert site is not None
+    assert [(mount.url, mount.folder, mount.pattern) for mount in site.mounts] == found
+    assert (site.generator, site.wikilinks, site.from_top) == ("Jekyll", False, True)
+
+
+@pytest.mark.parametrize("text", ["source_dir: source\n", "sphinx:\n  config: {}\n", "execute: {}\n"])
+def test_a_configuration_of_hexo_or_jupyter_book_is_not_of_jekyll(text: str) -> None:
+    assert tree("_config.yml", text) is None
+
+
+def test_a_configuration_that_refers_to_itself_a_million_times_is_read_at_once() -> None:
+    bomb = "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*{'a' if not n else f'b{n - 1}'}{', *a' * 9}]\n" for n in range(30))
+    start = time.process_time()
+    for name in ("_config.yml", "hugo.yaml"):
+        assert tree(name, f"{bomb}module: *b9\ncollections: *b9\nlanguages: *a\n") is not None
+    tree("hugo.toml", "a = " + "[" * 100_000)
+    tree("hugo.json", '{"baseURL": ' + "[" * 100_000)
+    assert time.process_time() - start < 5  # CPU seconds; what follows the references never ends
+
+
+def test_starlight_publishes_the_default_language_in_place_of_a_missing_translation() -> None:
+    folders = {"src/content/docs": ["en", "fr", "guides"], "src/content": ["docs"]}
+    site = tree("astro.config.ts", "starlight({ defaultLocale: 'en' })", folders=folders)
+    assert site is not None
+    assert site.translated == (("src/content/docs/fr", "src/content/docs/en"),)
+
+
+def test_destinations_of_a_sites_own_hook_are_known() -> None:
+    hook = '{{ $u := urls.Parse .Destination }}{{ if eq $u.String "g" }}{{ end }}{{ if eq .Destination "top" }}'
+    site = tree("hugo.toml", "", files={"layouts/_markup/render-link.html": hook})
+    assert site is not None
+    assert site.special == ("g", "top")
