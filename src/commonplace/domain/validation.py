@@ -9,7 +9,7 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import FieldRule, Schema
 from commonplace.domain.schema.formats import FORMATS, is_date
 from commonplace.domain.schema.patterns import compiled
-from commonplace.domain.schema.values import number_of, scalar_text, text_of
+from commonplace.domain.settings_values import number_of, scalar_text, text_of
 
 MAX_FORMAT_TEXT = 500
 """Maximum length of a text that is matched against a field's `format` or `pattern`.

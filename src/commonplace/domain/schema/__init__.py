@@ -17,7 +17,7 @@ from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema.fields import FIELD_TYPES, FieldRule, field_rule, rules_of
-from commonplace.domain.schema.values import list_of, mapping_of, text_of
+from commonplace.domain.settings_values import list_of, mapping_of, text_of
 from commonplace.domain.yamlblock.loader import YamlProblem, load
 
 if TYPE_CHECKING:

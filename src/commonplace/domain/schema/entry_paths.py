@@ -9,7 +9,7 @@ from string import Formatter
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import EntryType
-from commonplace.domain.schema.values import mapping_of, scalar_text, text_of
+from commonplace.domain.settings_values import mapping_of, scalar_text, text_of
 from commonplace.domain.slugs import slug
 
 ID_NAMES = frozenset({"id", "slug"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.frontmatter import text_items
 from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.schema.values import bool_of, list_of, mapping_of, number_of, scalar_text, text_of
+from commonplace.domain.settings_values import bool_of, list_of, mapping_of, number_of, scalar_text, text_of
 
 FIELD_TYPES = (
     "text",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, equal_json
 from commonplace.domain.schema import SCHEMA_FILE, yaml_finding
-from commonplace.domain.schema.values import mapping_of
+from commonplace.domain.settings_values import mapping_of
 from commonplace.domain.yamlblock.emitter import as_json_types
 from commonplace.domain.yamlblock.key_edits import change_keys
 from commonplace.domain.yamlblock.loader import load

@@ -15,7 +15,7 @@ from commonplace.domain.schema.fields import FIELD_TYPES, OPTION_KEYS, TYPE_ALIA
 from commonplace.domain.schema.formats import FORMATS
 from commonplace.domain.schema.patterns import MAX_LENGTH, compiled
 from commonplace.domain.schema.rubric import CHECKERS
-from commonplace.domain.schema.values import list_of, mapping_of, number_of, text_of
+from commonplace.domain.settings_values import list_of, mapping_of, number_of, text_of
 
 KEYS = frozenset(
     {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
 from commonplace.domain.schema.patterns import compiled
-from commonplace.domain.schema.values import list_of, mapping_of, text_of
+from commonplace.domain.settings_values import list_of, mapping_of, text_of
 
 if TYPE_CHECKING:
     from commonplace.domain.schema import RubricItem

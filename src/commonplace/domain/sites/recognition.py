@@ -16,7 +16,7 @@ from typing import cast
 
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.paths import joined
-from commonplace.domain.schema.values import list_of, mapping_of, text_of
+from commonplace.domain.settings_values import list_of, mapping_of, text_of
 from commonplace.domain.sites.translations import is_language_code
 from commonplace.domain.sites.tree import Mount, SiteTree
 from commonplace.domain.yamlblock.loader import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.json import Json
-from commonplace.domain.schema.values import bool_of, list_of, mapping_of, number_of, scalar_text, text_of
+from commonplace.domain.settings_values import bool_of, list_of, mapping_of, number_of, scalar_text, text_of
 
 ODD: list[Json] = [None, "", "text", 0, 1.5, True, [], [1], {}, {"a": 1}, "漢字"]
 

@@ -1,4 +1,4 @@
-"""Lenient conversions of values in a `kb.yaml`: a value of the wrong type counts as missing."""
+"""Lenient conversions of values in a configuration file: a value of the wrong type counts as missing."""
 
 from __future__ import annotations
 
