@@ -259,8 +259,6 @@ def rewrite_links(
 ) -> bytes:
     """Rewrite links after a move, each in its author's style. Only their paths change.
 
-    Links that name a document by its id, title or alias stay unchanged if they lead to it after the move.
-
     Args:
         document: The document as read under its old address.
         targets: The new targets of links, by position in `document.links`.
@@ -269,8 +267,7 @@ def rewrite_links(
         moved_to: The document's own new address; None if it does not move.
         leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
             another document or file is not used. None if every style is acceptable.
-        spellings: By position, the bytes of a new target, or the URL under which a site publishes it, which is used if
-            it leads to the target.
+        spellings: By position, the bytes of a new target, or its URL on a site, which is used if it leads there.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.

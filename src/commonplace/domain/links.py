@@ -67,17 +67,17 @@ class NamedDocument:
 
 
 class Way(Enum):
-    """How a link found its target. A move rewrites the links whose way changes."""
+    """The way in which a link found its target. A move rewrites the links whose way changes."""
 
     NONE = "none"
     """The link is broken or ambiguous."""
     PATH = "path"
-    """By the path, or the end of the path, of its target (rules 1, 2, 4, 5 and 8)."""
+    """The path, or the end of the path, of its target (rules 1, 2, 4, 5 and 8)."""
     ID = "id"
     NAME = "name"
-    """By a title or alias."""
+    """A title or alias."""
     URL = "url"
-    """By the address under which a site publishes the page: of its frontmatter, or by the rules of the generator."""
+    """The address under which a site publishes the page: of its frontmatter, or by the rules of the generator."""
 
 
 LASTING_WAYS = frozenset({Way.ID, Way.NAME, Way.URL})

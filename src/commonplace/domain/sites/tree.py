@@ -110,7 +110,7 @@ def mounted(site: SiteTree, path: str) -> Iterator[tuple[Mount, str]]:
 
 
 class PublishedForm(NamedTuple):
-    """How a URL's path names a document."""
+    """The form in which a URL's path names a document."""
 
     number: int
     """The position among the document's forms: 0 is its path, 1 its folder, others its own names."""
@@ -119,7 +119,7 @@ class PublishedForm(NamedTuple):
 
 
 def published_form(mount: Mount, path: str, address: Address, names: Sequence[str]) -> PublishedForm | None:
-    """How a URL's path below a mount names a document; None if it does not.
+    """The form in which a URL's path below a mount names a document; None if it does not name it.
 
     Args:
         mount: The mount.
