@@ -24,7 +24,7 @@ _LIQUID = re.compile(
     )""",
     re.VERBOSE,
 )
-"""The text that Jekyll has in place of a link's destination: a tag, a text with a filter, or the site's address before it.
+"""Jekyll's text in place of a link's destination: a tag, a text with a filter, or the site's address before it.
 
 A fragment behind the tag is blanked, too, because a destination has no blanks inside.
 """
