@@ -31,12 +31,10 @@ _ELEMENT = re.compile(rb"""<[A-Za-z][^<>]*?\s(?:id|name)\s*=\s*(?:"([^"<>]+)"|'(
 """A tag of HTML up to its first `id` or `name`, with the value in one of the groups."""
 _AROUND_HEADINGS = b"# \t\r\n=-"
 """Characters around the text of a heading in its source."""
-_TERM = re.compile(rb"(?m)^(?=[^\s:#>|-])([^\n]{1,200})\n(?:\r?\n)?:[ \t]+\S")
-"""A term of a definition list; Hugo gives it an `id`."""
+_TERM = re.compile(rb"(?m)^(?=[^\s:#>|-])([^\n]{1,200})\n(?:\r?\n)?:[ \t]+\S")  # Hugo gives it an `id`
 _INCLUDE = re.compile(rb"\{\{%(?![ \t]*(?:/|(?:rel)?ref\b))")
 """A shortcode of Hugo whose result is Markdown, possibly with headings that are not known here."""
-_ANY_ELEMENT = ""
-"""Among the elements of a document, says that not all are known; no `id` is empty."""
+_ANY_ELEMENT = ""  # among the elements of a document: not all are known; no `id` is empty
 _MARKERS = re.compile(r"^\s*#{1,6}\s+")
 _BLANK_OR_X = bytes(ord(" " if chr(code).isspace() else "x") for code in range(256))
 """Translation table of bytes: white space to a blank, everything else to `x`."""
@@ -489,8 +487,8 @@ def _element_offsets(document: Document) -> Mapping[str, int]:
     for term in _TERM.finditer(document.source, document.body_start):
         if name := anchor(term[1].decode("utf-8", "replace")):
             offsets.setdefault(name, term.start())
-    if include := _INCLUDE.search(document.encoded, document.body_start):
-        offsets[_ANY_ELEMENT] = include.start()
+    if _INCLUDE.search(document.encoded, document.body_start):
+        offsets[_ANY_ELEMENT] = document.body_start
     return offsets
 
 
