@@ -22,7 +22,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
 from commonplace.domain.schema import COMMON_FIELDS, FIXED_KEYS, SCHEMA_FILE, EntryType, Schema, declared_schema
 from commonplace.domain.schema.entry_paths import new_entry_path
-from commonplace.domain.schema.values import mapping_of
+from commonplace.domain.settings_values import mapping_of
 from commonplace.domain.slugs import slug
 from commonplace.domain.validation import TypeOfReference, Violation, violations
 from commonplace.services import writes
