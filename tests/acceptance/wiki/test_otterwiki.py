@@ -1,4 +1,7 @@
-"""The wiki tools on the API of an Otterwiki, whose answers are those that Otterwiki 2.26.1 with its API plugin gave."""
+"""The wiki tools on the API of an Otterwiki, whose answers are those that Otterwiki 2.26.1 with its API plugin gave.
+
+The empty answers, the 404 of the changelog and the 503s are made up after the contract.
+"""
 
 # ruff: noqa: E501 - one line a case
 

@@ -142,7 +142,9 @@ def _is_foreign(response: httpx2.Response, answer: JsonObject | None) -> bool:
 
 def _foreign(call: str, response: httpx2.Response) -> UnavailableError:
     hint = "Check OTTERWIKI_API_URL: it must name a server of the wiki API, without /api/v1 or with it."
-    if b"CSRF" in response.content:  # Otterwiki since 2.16 checks every form, and the calls of its API plugin, too
+    if (
+        b"CSRF" in response.content
+    ):  # Otterwiki (2.26.1 at least) checks every form, and the calls of its API plugin, too
         hint = "This Otterwiki refuses every write of its API until it is started with WTF_CSRF_ENABLED=False."
     return UnavailableError(
         f"{call} was answered with status {response.status_code} and not as the wiki API answers.",
