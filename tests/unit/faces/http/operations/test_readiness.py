@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from asgi import asked
+from commonplace.domain.addresses import Address
 from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.errors import StorageError
+from commonplace.domain.ports import Store
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
-from commonplace.faces.http.operations import readiness
 from commonplace.faces.http.operations.readiness import Readiness, can_read, is_ready
 from commonplace.index import open_index
 from commonplace.services.collections import Collection, Collections
@@ -21,6 +23,13 @@ from commonplace.store import open_store
 from indexed import Indexed
 from remotes.fixed import COMMIT, FixedReplica
 from support import no_more_files
+
+
+class UnreadableStore:
+    """The files of a disk that fails."""
+
+    def read(self, address: Address) -> bytes:
+        raise StorageError(f"{address.path} cannot be read.")
 
 
 @pytest.fixture
@@ -60,18 +69,16 @@ def test_a_server_is_ready_when_every_collection_can_be_searched(ready: Collecti
     assert state(of(ready, starting)) == (200, {"status": "ready"})
 
 
-def test_a_server_whose_reads_fail_is_not_ready(
-    ready: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_whose_reads_fail_is_not_ready(ready: Collection, tmp_path: Path) -> None:
     with no_more_files():
         assert not can_read(ready)
     assert can_read(ready)
     for page in tmp_path.rglob("a.md"):
         page.unlink()
     assert can_read(ready)  # a page that was deleted since is no failure
-    monkeypatch.setattr(readiness, "can_read", lambda _: False)
-    assert state(of(ready)) == (503, {"status": "failing"})
-    assert listed(of(ready), None) == {"notes": {"ready": False}}
+    failing = replace(ready, store=cast("Store", UnreadableStore()))
+    assert state(of(failing)) == (503, {"status": "failing"})
+    assert listed(of(failing), None) == {"notes": {"ready": False}}
 
 
 def test_a_server_that_ends_says_so_though_it_is_ready(ready: Collection) -> None:
