@@ -174,6 +174,19 @@ def resolution(link: Link, source: Address, lookup: LinkLookup) -> Resolution:
     return _resolution(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
 
 
+def ambiguous_targets(link: Link, source: Address, lookup: LinkLookup) -> list[Address]:
+    """The documents between which a link without a target does not decide; empty if none fits."""
+    path = slashed(link.target).strip()
+    own = not link.collection or link.collection in lookup.own_names
+    if not path or not own:
+        return []
+    markdown = link.kind in MARKDOWN_KINDS
+    site = site_of(lookup.sites, source) if markdown and lookup.sites else None
+    places = list(_places(path, source, site, markdown=markdown))
+    fitting = _named(path, places, lookup.named(link_key(path)), site) if places else []
+    return sorted((named.address for named in fitting), key=str) if len(fitting) > 1 else []
+
+
 def resolve_target(
     target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool = False
 ) -> Address | None:

@@ -78,15 +78,11 @@ def leaves(expression: Expression[T], *, negative: bool = False) -> Iterator[T]:
         yield from leaves(part, negative=negative != excluded)
 
 
-def changed(expression: Expression[T], change: Callable[[T, bool], U], *, negative: bool = False) -> Expression[U]:
-    """The expression with other terms; `change` is called with a term and whether it is excluded."""
+def changed(expression: Expression[T], change: Callable[[T], U]) -> Expression[U]:
+    """The expression with other terms."""
     if isinstance(expression, Leaf):
-        return Leaf(change(expression.term, negative))
-    parts = [
-        changed(part, change, negative=negative != (expression.kind == "but" and number > 0))
-        for number, part in enumerate(expression.parts)
-    ]
-    return Junction(expression.kind, tuple(parts))
+        return Leaf(change(expression.term))
+    return Junction(expression.kind, tuple(changed(part, change) for part in expression.parts))
 
 
 def holds(expression: Expression[T], contains: Callable[[T], bool]) -> bool:

@@ -210,7 +210,7 @@ def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
     written = read_expression(text, is_question)
     if written is None:
         return None
-    terms = changed(written, lambda term, _: _phrase(term.strip('"'), analyze))
+    terms = changed(written, lambda term: _phrase(term.strip('"'), analyze))
     sound = all(term.words or term.grams for side in (False, True) for term in leaves(terms, negative=side))
     return terms if sound else None
 

@@ -362,7 +362,7 @@ def _row(found: FoundDocument) -> dict[str, Any]:
         "summary": record.description or None,
         "date": record.date or None,
         "importance": importance if isinstance(importance, int) else DEFAULT_IMPORTANCE,
-        "tags": list(record.tags),
+        "tags": typed_entries.tags_of(found.collection, record),
         "file_path": record.address.path,
         "created_at": record.created or None,
         "updated_at": record.updated or None,

@@ -228,7 +228,7 @@ def unique_name(name: str, opened: Sequence[Collection]) -> str:
 
 def _ambiguous(reference: str, name: str, paths: Sequence[str]) -> NotFoundError:
     return NotFoundError(
-        f"{len(paths)} documents in {name!r} have the id {reference!r}, so it means none of them.",
+        f"{len(paths)} documents in {name!r} have the id {reference!r}: {', '.join(paths[:MAX_NEAREST_IDS])}.",
         kind="document",
         hint=AMBIGUOUS_HINT,
         reference=reference,

@@ -59,8 +59,7 @@ class BrokenLink:
     path: str
     line: int
     """Line number from 1; 0 for a link in the frontmatter."""
-    target: str
-    """The target as written."""
+    resolved: ResolvedLink
     field: str = ""
     """The frontmatter field, or `body`."""
 
@@ -284,7 +283,7 @@ def broken_links(
             line = raw.count(b"\n", 0, link.span.start) + 1
         counted = link.span.start
         shown = line if link.span.end else 0
-        found.append(BrokenLink(collection, at.path, shown, link.raw, _field_of(collection, resolved)))
+        found.append(BrokenLink(collection, at.path, shown, resolved, _field_of(collection, resolved)))
     return found
 
 
@@ -348,10 +347,11 @@ class _Reporter:
         self, collections: Collections, address: Address | None, records: Mapping[Address, Record]
     ) -> Iterator[Issue]:
         """Links that lead nowhere, one issue for each target of an entry."""
+        lookup = self.collection.index.lookup()
         for found in broken_links(collections, self.collection, address, each=False):
             source = Address(found.path)
             if source in records:
-                yield self.issue(source, broken_link(found.target, found.field, found.line))
+                yield self.issue(source, broken_link(found.resolved, lookup, found.field, found.line))
 
     def orphans(self) -> Iterator[Issue]:
         """Entries that no other entry links to."""

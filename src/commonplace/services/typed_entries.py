@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from commonplace.domain import edits
-from commonplace.domain.addresses import Address, parse_document_address
+from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import (
@@ -16,7 +16,7 @@ from commonplace.domain.errors import (
     InvalidInputError,
     KnowledgeError,
 )
-from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.frontmatter import set_fields, text_items
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
@@ -92,6 +92,13 @@ def reference_types(collection: Collection) -> TypeOfReference:
         return record.type or DEFAULT_TYPE
 
     return type_of_reference
+
+
+def tags_of(collection: Collection, record: Record) -> list[str]:
+    """The tags of an entry. In a base with `kb.yaml` only the frontmatter states them, not `#channel` in a text."""
+    if collection.store.stat(parse_address(SCHEMA_FILE)) is None:
+        return list(record.tags)
+    return list(dict.fromkeys(tag.lstrip("#") for tag in text_items(record.frontmatter.get("tags"))))
 
 
 def create_entry(collection: Collection, entry: NewEntry, intent: WriteRequest = writes.UNCONDITIONAL) -> SavedEntry:

@@ -185,3 +185,40 @@ def test_a_refused_change_of_a_partly_read_entry_says_where_to_read_on(writer: A
     assert "body_offset 8000" in writer.refusal("kb_delete", entry_id="c", kb_name="two")["suggestion"]
     writer.call("kb_read_body", entry_id="c", kb_name="two", body_offset=8000, body_limit=50_000)
     assert writer.call("kb_delete", entry_id="c", kb_name="two")["deleted"]
+
+
+def test_a_link_to_an_id_of_two_entries_is_ambiguous(writer: Agent, folder: Path) -> None:
+    for name in ("first", "second"):
+        (folder / f"one/{name}.md").write_text("---\nid: same\ntitle: Same\n---\nText.\n")
+    current = writer.call("kb_get", entry_id="a")["entry"]["revision"]
+    body = "See [[same]] and [[gone]].\n"
+    writer.call("kb_update", entry_id="a", kb_name="one", body=body, revision=current)
+    issues = writer.call("kb_qa_validate", kb_name="one", entry_id="a")["issues"]
+    assert [one["message"] for one in issues if one["rule"] == "broken_link"] == [
+        "The link to 'same' is ambiguous: first.md, second.md. Give the path of one.",
+        "The link to 'gone' leads nowhere.",
+    ]
+    assert "The link to 'same' is ambiguous: first.md, second.md." in Shell(folder / "one")("check").text
+    assert writer.call("kb_get", entry_id="a")["entry"]["outlinks"] == []
+    refused = writer.refusal("kb_get", entry_id="same", kb_name="one")
+    assert refused["did_you_mean"] == ["first.md", "second.md"]
+    assert "first.md, second.md" in refused["error"]
+
+
+def test_tags_of_a_typed_entry_are_those_of_its_frontmatter(writer: Agent) -> None:
+    made = {"kb_name": "one", "entry_type": "note", "tags": ["sea"], "body": "Ask in #channel about gulls."}
+    writer.call("kb_create", title="Asked", **made)
+    assert writer.call("kb_get", entry_id="asked")["entry"]["tags"] == ["sea"]
+    assert [hit["tags"] for hit in writer.call("kb_search", query="gulls", kb_name="one")["results"]] == [["sea"]]
+
+
+def test_an_excluded_word_excludes_its_other_forms_and_each_hit_has_a_snippet(writer: Agent) -> None:
+    for title, body in (("Task one", "A task for agents."), ("Task two", "# Task two\n\n## Part\n\nA job for people.")):
+        writer.call("kb_create", kb_name="one", entry_type="note", title=title, body=body)
+
+    def hits(query: str) -> dict[str, str]:
+        found = writer.call("kb_search", query=query, kb_name="one", mode="keyword")["results"]
+        return {hit["id"]: hit.get("snippet", "") for hit in found}
+
+    assert hits("task NOT agent") == {"task-two": "A job for people."}
+    assert all(hits("task two").values())

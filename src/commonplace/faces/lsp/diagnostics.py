@@ -77,7 +77,7 @@ def _links(pages: EditorPages, page: EditorPage) -> Iterator[Diagnostic]:
 def _message(page: EditorPage, rule: str, resolved: ResolvedLink) -> str:
     link = resolved.link
     if rule == BROKEN_LINK:
-        return broken_link(link.raw).message
+        return broken_link(resolved, page.collection.index.lookup()).message
     return dead_anchor(resolved.target or page.address, link).message
 
 

@@ -229,9 +229,9 @@ class TermDictionary:
             return True
         return any(map(self._gram_holders, grams))
 
-    def _matching(self, question: ParsedQuery, term: PhraseTerms, excluded: bool) -> TermForms:
-        """The forms that match a term of an expression: other forms of a single word, unless the term is excluded."""
-        if excluded or len(term.words) != 1 or term.grams:
+    def _matching(self, question: ParsedQuery, term: PhraseTerms) -> TermForms:
+        """The forms that match a term of an expression: the other forms of a single word, too."""
+        if len(term.words) != 1 or term.grams:
             return TermForms(term)
         (word,) = term.words
         forms = self._forms(word, language_of_script(word) or DEFAULT, self._least(word, question))

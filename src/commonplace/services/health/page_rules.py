@@ -12,6 +12,7 @@ from commonplace.domain.documents import Document, Finding, Link
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import block_end
+from commonplace.domain.links import LinkLookup, ambiguous_targets
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection
 from commonplace.services.health.comparisons import (
@@ -26,6 +27,8 @@ from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page is valid."""
+MAX_NAMED = 5
+"""Maximum number of pages that a finding names."""
 _BLANKS = b" \t\r\n\v\f"
 MIN_SAME_BYTES = 70
 """Minimum length in bytes, without blanks, of a text whose repetition is a finding."""
@@ -83,9 +86,15 @@ def page_findings(
     yield from (finding for _, finding in link_findings(collection, links, document))
 
 
-def broken_link(target: str, field: str = "", line: int = 0) -> Finding:
-    """The finding for a link that leads nowhere."""
-    return finding_of("broken_link", f"The link to {target[:80]!r} leads nowhere.", field, line)
+def broken_link(resolved: ResolvedLink, lookup: LinkLookup, field: str = "", line: int = 0) -> Finding:
+    """The finding for a link that leads nowhere, or to none of several documents."""
+    target = resolved.link.raw[:80]
+    paths = [one.path for one in ambiguous_targets(resolved.link, resolved.source, lookup)]
+    message = f"The link to {target!r} leads nowhere."
+    if paths:
+        more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+        message = f"The link to {target!r} is ambiguous: {', '.join(paths[:MAX_NAMED])}{more}. Give the path of one."
+    return finding_of("broken_link", message, field, line)
 
 
 def dead_anchor(target: Address, link: Link, line: int = 0) -> Finding:

@@ -133,14 +133,14 @@ def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
     broken = [one for collection in chosen for one in findings.broken_links(collections, collection, address)]
     if out.as_json:
         rows: list[Json] = [
-            {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.target}
+            {"collection": one.collection.name, "path": one.path, "line": one.line, "target": one.resolved.link.raw}
             for one in broken
         ]
         out.json({"total": len(broken), "broken": rows, **shown.moment})
         return
     for one in broken:
         prefix = f"{one.collection.name}:" if len(collections.members) > 1 else ""
-        out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.target)}", INDENT)
+        out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.resolved.link.raw)}", INDENT)
     if not broken:
         out.message("No broken links.")
 

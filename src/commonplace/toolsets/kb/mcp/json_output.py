@@ -125,7 +125,7 @@ def show_row(found: FoundDocument) -> dict[str, Json]:
         "date": record.date or None,
         "importance": values.get("importance", DEFAULT_IMPORTANCE),
         "status": values.get("status"),
-        "tags": list(record.tags),
+        "tags": list[Json](typed_entries.tags_of(found.collection, record)),
         "metadata": custom_fields(values),
         "created_at": record.created or None,
         "updated_at": record.updated or None,
