@@ -183,8 +183,9 @@ def ambiguous_targets(link: Link, source: Address, lookup: LinkLookup) -> list[A
     markdown = link.kind in MARKDOWN_KINDS
     site = site_of(lookup.sites, source) if markdown and lookup.sites else None
     places = list(_places(path, source, site, markdown=markdown))
-    fitting = _named(path, places, lookup.named(link_key(path)), site) if places else []
-    return sorted((named.address for named in fitting), key=str) if len(fitting) > 1 else []
+    named = lookup.named(link_key(path)) if places else ()
+    fitting = next((some for _, some in _named(path, places, named, site) if some), []) if named else []
+    return sorted((one.address for one in fitting), key=str) if len(fitting) > 1 else []
 
 
 def resolve_target(

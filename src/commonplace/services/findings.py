@@ -217,7 +217,7 @@ def _version_issues(
     found += page_findings(collection, record, version, resolved)
     for one in links.distinct_targets(links.broken_among(collections, collection, resolved)):
         line = version.raw.count(b"\n", 0, one.link.span.start) + 1 if one.link.span.end else 0
-        found.append(broken_link(one.link.raw, line=line))
+        found.append(broken_link(one, collection.index.lookup(), line=line))
     reporter = _Reporter(collection, {})
     others = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
     issues = [reporter.issue(record.address, finding) for finding in found]
@@ -230,7 +230,7 @@ def _incoming(collection: Collection, old: Document, new: Document | None) -> It
     lost = _names(old) - (_names(new) if new else frozenset())
     named = collection.index.links_named(sorted(lost)) if lost else ()
     for one in links.distinct_targets(one for one in named if one.target is None):
-        yield reporter.issue(one.source, broken_link(one.link.raw))
+        yield reporter.issue(one.source, broken_link(one, collection.index.lookup()))
     if new is None or _marks(old) == _marks(new):
         return
     there, gone = Fragments(new), Fragments(old)
