@@ -184,8 +184,8 @@ def ambiguous_targets(link: Link, source: Address, lookup: LinkLookup) -> list[A
     site = site_of(lookup.sites, source) if markdown and lookup.sites else None
     places = list(_places(path, source, site, markdown=markdown))
     named = lookup.named(link_key(path)) if places else ()
-    fitting = next((some for _, some in _named(path, places, named, site) if some), []) if named else []
-    return sorted((one.address for one in fitting), key=str) if len(fitting) > 1 else []
+    fitting = next((some for _, some in _named(path, places, named, site) if some), None) if named else None
+    return sorted((one.address for one in fitting), key=str) if fitting and len(fitting) > 1 else []
 
 
 def resolve_target(
