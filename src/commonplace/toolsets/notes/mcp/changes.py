@@ -189,7 +189,9 @@ def _commit_line(one: PageCommit, page: Address | None) -> str:
     """One commit; with the pages that it changed, if the answer is not about one page under its current path."""
     when = datetime.fromtimestamp(one.commit.when, UTC)
     subject = line_of(one.commit.message.partition("\n")[0], 100)
-    people = ", ".join([one.commit.author.name, *(f"with {name}" for name in one.credits)])
+    credited = [f"with {name}" for name in one.credits[:MAX_PEOPLE_NAMED]]
+    others = len(one.credits) - len(credited)
+    people = ", ".join([one.commit.author.name, *credited, *([f"and {others} more"] if others else [])])
     names = [address.path for address in one.pages[:MAX_PAGES_NAMED]]
     more = f" and {len(one.pages) - len(names)} more" if len(one.pages) > len(names) else ""
     touched = f": {', '.join(names)}{more}" if names and one.pages != (page,) else ""

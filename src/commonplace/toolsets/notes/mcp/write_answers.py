@@ -25,12 +25,14 @@ from commonplace.services.collections import Collection
 from commonplace.services.findings import new_issues
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
-from commonplace.toolsets.notes.mcp.text_output import tokens_of
+from commonplace.toolsets.notes.mcp.text_output import line_of, tokens_of
 from commonplace.toolsets.notes.service.made_calls import CallMadeError
 from commonplace.toolsets.notes.service.page_lookup import shown_path
 from commonplace.toolsets.notes.service.repeats import WriteAnswer
 from commonplace.toolsets.notes.service.steps import DeleteStep, MoveStep, StepResult, WriteStep
 
+MAX_SHOWN_LINE = 120
+"""Maximum characters of a changed line in an answer."""
 MAX_COMPARED_LINES = 250_000
 """Maximum product of two numbers of lines that are compared; above it, the whole range counts as changed."""
 
@@ -129,7 +131,7 @@ def _done(call: Call, collection: Collection, one: StepResult) -> str:
             return f"Unchanged {path} {revision}: it already was so"
         case _:
             verb = "Replaced" if isinstance(one.step, WriteStep) else "Edited"
-            return f"{verb} {path} {revision} ({_line_counts(one.before or b'', one.after or b'')})"
+            return f"{verb} {path} {revision} {_line_counts(one.before or b'', one.after or b'')}"
 
 
 def _following(one: StepResult) -> str:
@@ -147,7 +149,7 @@ def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str
 
 
 def _line_counts(before: bytes, after: bytes) -> str:
-    """The numbers of added and removed lines, and the line numbers of the changed range."""
+    """The numbers of added and removed lines, the line numbers of the changed range, and its text if it is one line."""
     old, new = before.splitlines(), after.splitlines()
     start = next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     tail = 0
@@ -158,7 +160,15 @@ def _line_counts(before: bytes, after: bytes) -> str:
     if len(a) * len(b) <= MAX_COMPARED_LINES:
         same = sum(block.size for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks())
     first, last = start + 1, max(start + 1, start + len(b))
-    return f"+{len(b) - same} -{len(a) - same} lines, at {first}-{last}" if b else f"-{len(a)} lines at {first}"
+    if not b:
+        return f"(-{len(a)} lines at {first})"
+    counts = f"(+{len(b) - same} -{len(a) - same} lines, at {first}-{last})"
+    # The line of a small edit, such as a task that is named by a part of its text.
+    return (
+        f"{counts}: {line_of(b[0].decode('utf-8', 'replace'), MAX_SHOWN_LINE)}"
+        if len(b) == 1 and b[0].strip()
+        else counts
+    )
 
 
 def _duplicates(collection: Collection, results: Sequence[StepResult]) -> list[str]:

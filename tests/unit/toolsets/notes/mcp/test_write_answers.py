@@ -36,8 +36,8 @@ def edit(client: Agent, old: str, text: str) -> str:
 
 
 def test_an_edit_says_how_many_lines_and_where(client: Agent) -> None:
-    assert edit(client, "two\n", "two\n2b\n").endswith("(+1 -0 lines, at 5-5)")
-    assert edit(client, "three", "3").endswith("(+1 -1 lines, at 6-6)")
+    assert edit(client, "two\n", "two\n2b\n").endswith("(+1 -0 lines, at 5-5): 2b")
+    assert edit(client, "three", "3").endswith("(+1 -1 lines, at 6-6): 3")
     assert edit(client, "one\n", "").endswith("(-1 lines at 3)")
 
 
