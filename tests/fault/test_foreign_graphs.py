@@ -15,7 +15,7 @@ from layers import FOREIGN_SERVER, foreign, write_cascade
 from support import eventually, is_running
 from wire import wire
 
-BAD_GRAPH = Path(__file__).resolve().parents[1] / "bad_graph.py"
+BAD_GRAPH = Path(__file__).resolve().parents[1] / "helpers" / "bad_graph.py"
 OWN = {
     "a.md": "---\ntitle: Own\n---\n# H\nquay\n",
     "systems/booking.md": "---\nupdated: 2026-01-01\n---\n# Owner\nUs\n",

@@ -37,7 +37,10 @@ def runs() -> Iterator[Runs]:
     """Runs every command and tool on a place, in a process of its own."""
     with subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("gitruns.py"))],
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(str(ROOT / path) for path in ("src", "tests", "tests/helpers")),
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -175,7 +175,7 @@ def test_sections_of_the_instructions(home: Path, client: Agent) -> None:
     again = {"project_id": "app", "section_header": "## Build"}
     assert failure(client, "add_project_section", **again, content="x") == "SECTION_ALREADY_EXISTS"
     assert failure(client, "remove_project_section", project_id="app", section_header="## build") == "SECTION_NOT_FOUND"
-    assert failure(client, "update_project_section", **again) == "INVALID_CONTENT"
+    assert failure(client, "update_project_section", **again) == "INVALID_INPUT"
     beside = {"project_id": "app", "section_header": "## New", "content": "x", "position": "after"}
     assert failure(client, "add_project_section", **beside) == "INVALID_INPUT"
     assert failure(client, "add_project_section", **beside, reference_header="## No") == "SECTION_NOT_FOUND"

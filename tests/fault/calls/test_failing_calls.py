@@ -89,7 +89,8 @@ def _cases(folder: Path, write: str, fault: str, parts: str, stride: int, second
     Shim(folder / "control")
     environment = {
         "PATH": os.environ["PATH"], "HOME": "/nonexistent", "LD_PRELOAD": str(compiled()),
-        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tests'}", "FAULT_CONTROL": str(folder / "control"),
+        "PYTHONPATH": ":".join(str(ROOT / path) for path in ("src", "tests", "tests/helpers")),
+        "FAULT_CONTROL": str(folder / "control"),
         "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1",
         **{f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CACHE", "STATE", "DATA")},
     }  # fmt: skip

@@ -95,7 +95,7 @@ def _git_host(folder: Path, host: Host) -> Running:
     for base in BASES:
         base.remote(folder)
     words = [sys.executable, "-m", "soak.cluster.git_host", str(folder / "git"), host.address, str(GIT_PORT)]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "helpers")}
     return Running(Program(host, words, environment, folder / "git.log"))
 
 

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import pygit2
 from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag, SortMode
+from pygit2.references import References
 from pygit2.remotes import RemoteCollection
 
 from commonplace.domain.errors import GitError
@@ -305,6 +306,10 @@ class GitRepository:
     def remotes(self) -> list[str]:
         """Names of the configured remotes."""
         return [str(name) for name in guarded(lambda: list(RemoteCollection(self.handle).names()))]
+
+    def references(self) -> list[str]:
+        """Full names of all references."""
+        return guarded(lambda: [reference.name for reference in References(self.handle).iterator()])
 
     def sparse_paths(self, paths: Iterable[str]) -> set[str]:
         """The paths that the index contains but a sparse checkout omits from the work tree."""

@@ -27,7 +27,7 @@ def test_a_document_has_its_names_its_links_and_its_text() -> None:
     document = prepare(FileToParse("notes/a.md", "revision", PAGES["notes/a.md"].encode()))
     assert document.columns.names.aliases == ("Eins", 'Ein "s"')
     assert set(document.links.keys) == {"a", "one", "titel #tag", "eins", 'ein "s"'}
-    assert [[target for target, _ in sides] for sides in document.links.rows] == [
+    assert [[target for target, *_ in sides] for sides in document.links.rows] == [
         [("", "b", False), ("", "c", False)],
         [("", "i.png", True)],
     ]

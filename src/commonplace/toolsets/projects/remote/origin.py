@@ -117,7 +117,7 @@ class Origin:
         """Local and remote status as of the last fetch. Makes no network call."""
         repository = self._repository
         head = repository.head
-        rescued = [name for name in guarded(repository.handle.listall_references) if name.startswith(_RESCUE)]
+        rescued = [name for name in repository.references() if name.startswith(_RESCUE)]
         return StorageStatus(
             branch=repository.branch.removeprefix("refs/heads/"),
             last_commit=repository.commit(head).message.partition("\n")[0] if head else "",
