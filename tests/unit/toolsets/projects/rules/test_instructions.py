@@ -95,7 +95,7 @@ def test_a_text_that_would_hide_a_section_is_refused(open_block: str) -> None:
         lambda: update_section(of(TEXT), "## Testing", open_block),
         lambda: add_section(of(TEXT), "## New", open_block, "before", "## Style"),
     ):
-        with pytest.raises(InvalidInputError, match="would hide ('Style'|a section):") as caught:
+        with pytest.raises(InvalidInputError, match=r"would hide ('Style'|a section):") as caught:
             change()
         assert caught.value.kind == "content"
     with pytest.raises(InvalidInputError, match="The last section would hide one after it"):
