@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, takewhile
 from typing import NamedTuple, cast
 
 from commonplace.domain.document_reader import FragmentMarks, FragmentNames
@@ -48,10 +47,8 @@ class Outline:
         return self._rows[ordinal][2]
 
     def text(self, ordinal: int) -> slice:
-        """The byte range of a section's own text, without its heading; without any, that of its first subsection's."""
-        own = self._rows[ordinal]
-        below = takewhile(lambda row: row[0] > own[0], islice(self._rows, ordinal + 1, None))
-        return slice(*next(filter(_has_text, chain([own], below)), own)[4:6])
+        """The byte range of a section's own text, without its heading and its subsections, which may be suppressed."""
+        return slice(*self._rows[ordinal][4:6])
 
     def path(self, ordinal: int) -> tuple[str, ...]:
         """The headings from the outermost to the section's own; empty for the text before the first heading."""
@@ -65,11 +62,7 @@ class Outline:
 
     def first_with_text(self) -> int:
         """The first section with text other than a line end; otherwise the first section."""
-        return next((at for at, row in enumerate(self._rows) if _has_text(row)), 0)
-
-
-def _has_text(row: _Row) -> bool:
-    return row[5] - row[4] > 1
+        return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
 
 
 class OutlinePart(NamedTuple):
