@@ -179,3 +179,12 @@ def git_repo(tmp_path: Path) -> MakeRepo:
         return new_repo(tmp_path / name, files)
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def unchanged_umask() -> Iterator[None]:
+    """Restore the process's umask, which the program narrows when a test runs it in this process."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    yield
+    os.umask(mask)
