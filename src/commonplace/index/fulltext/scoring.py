@@ -200,9 +200,13 @@ class RecentScorer:
         return sorted(found_at, key=lambda one: (-one[1], one[0]))
 
     def coverage(self, key: int) -> tuple[float, dict[int, float]]:
-        """The share of the query that the names of a document cover, and that of each section with its headings."""
+        """The share of the query that the names of a document cover, and that of each section with its headings.
+
+        Sections that cover nothing are left out, as in the full text.
+        """
         document = self._recent.documents[key]
-        return self._covered(document.names), {at: self._covered(names) for at, names in document.section_names}
+        shares = {at: self._covered(names) for at, names in document.section_names}
+        return self._covered(document.names), {at: share for at, share in shares.items() if share > 0}
 
     def _covered(self, names: frozenset[str]) -> float:
         return sum(term.share for term in self._expanded.names if not names.isdisjoint(term.forms))
