@@ -81,6 +81,7 @@ class Follower:
         """Whether the next step reads the remote; otherwise it indexes the writes that this process has pushed."""
         self._tags_due = -math.inf
         """Monotonic time in seconds after which a read of the remote includes its tags."""
+        self._tags_requested = threading.Event()
         self._ending = threading.Event()
         self._changed = threading.Condition()
         """Guards the fields below; notified after each read of the remote."""
@@ -177,7 +178,7 @@ class Follower:
     def refresh(self, *, now: bool = False) -> None:
         """Read the remote soon in the background; or, with `now`, in the caller's thread before returning."""
         if not now:
-            self._tags_due = -math.inf
+            self._tags_requested.set()
             self._read_soon()
         elif self._written is not None:
             self._written.catch_up()
@@ -287,8 +288,9 @@ class Follower:
 
     def _fetched(self) -> str | None:
         now = time.monotonic()
-        tags = now >= self._tags_due
+        tags = now >= self._tags_due or self._tags_requested.is_set()
         if tags:
+            self._tags_requested.clear()  # before the reading, so that a request in the meantime leads to another one
             self._tags_due = now + TAGS_PAUSE
         return self.clone.fetch(self._started, tags=tags)
 

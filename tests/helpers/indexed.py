@@ -28,7 +28,7 @@ from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.services.collections import Collection, Collections
 from commonplace.store import open_store
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 """The bound of every wait; passed only by a failing test."""
 PERMISSIONS = pytest.mark.skipif(sys.platform != "linux" and os.geteuid() == 0, reason="root reads everything")
 

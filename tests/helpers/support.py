@@ -133,12 +133,16 @@ def _begin(repo: GitRepo, files: Mapping[str, str | bytes] | None) -> None:
         repo.git("commit", "--quiet", "--allow-empty", "--message", "Begin")
 
 
-def eventually(check: Callable[[], bool], seconds: float = 15.0) -> None:
-    """Ask again and again until the answer is yes; fails when it is not in time. The check itself takes the time."""
+def eventually(check: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Ask again and again until the answer is yes; fails when it is not in time.
+
+    The pauses leave the machine to what is waited for.
+    """
     deadline = time.monotonic() + seconds
     while not check():
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:g} s")
+        time.sleep(0.02)
 
 
 def is_running(pid: int) -> bool:
