@@ -82,7 +82,7 @@ def watch_and_sync(collection: Collection, closing: ExitStack, folder: Path, sec
         seconds: Interval of the scans; 0 for none, None to choose by file system.
     """
     from commonplace.index.process.allocator import tune_allocator
-    from commonplace.store.disk.mounts import reports_changes
+    from commonplace.store.disk.inotify import reports_changes
 
     tune_allocator()
     closing.enter_context(collection.index.watch())

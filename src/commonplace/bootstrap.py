@@ -378,16 +378,16 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
 
 def git_command() -> Diagnostic:
     """Check the git command."""
-    from commonplace.store import diagnostics
+    from commonplace.store import discovery
 
-    return diagnostics.git_command()
+    return discovery.git_command()
 
 
 def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     """Check one folder's repository and locks."""
-    from commonplace.store import diagnostics
+    from commonplace.store import discovery
 
-    return diagnostics.diagnose(folder, settings.state_dir)
+    return discovery.diagnose(folder, settings.state_dir)
 
 
 def _checked_folder(folder: Path, settings: Settings) -> Path:

@@ -23,13 +23,10 @@ from commonplace.domain.ports import Index, Store
 from commonplace.services.cluster.tailer import Tailer
 from commonplace.settings import Settings
 from commonplace.store.git_command import end_group
-from commonplace.store.replica.changed_documents import changed_documents
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.clone_repository import SHOWN_ID, common_commit
-from commonplace.store.replica.handed_writes import format_results, parse_writes
-from commonplace.store.replica.source import parse_source, path_of
+from commonplace.store.replica.clone_repository import SHOWN_ID, changed_documents, common_commit, parse_source, path_of
 from commonplace.store.replica.writable import WritableReplicaStore
-from commonplace.store.replica.writer_lease import WriterLease
+from commonplace.store.replica.writer_lease import WriterLease, format_results, parse_writes
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from commonplace.index.local import LocalIndex
 from commonplace.services.cluster.shared_search import OWN_ANSWER, PARTIAL, SharedSearch
 from commonplace.services.cluster.tailer import Tailer
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import ReplicaSource
+from commonplace.store.replica.clone_repository import ReplicaSource
 from opensearch_cluster.engines import Engine, cluster, embedded
 from support import GitRepo, new_repo
 

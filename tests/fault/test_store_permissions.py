@@ -286,7 +286,7 @@ from commonplace.embed.model.model_folder import find_model
 from commonplace.embed.model.installer import install_model
 from commonplace.faces import clients
 from commonplace.settings.folders import is_folder
-from commonplace.store.diagnostics import diagnose
+from commonplace.store.discovery import diagnose
 from commonplace.toolsets.projects.remote.setup import open_project_store
 """
 

@@ -11,7 +11,7 @@ from functools import partial
 from hashlib import sha256
 
 from commonplace.domain.revisions import revision_of
-from commonplace.store.git.staging.index_file import IndexEntry, empty_index
+from commonplace.store.git.index_file import IndexEntry, empty_index
 from hostile.gitdirs import PRECIOUS, Case, Ground, cleared, exhausting_cases, file_cases, object_file
 
 REFS = (

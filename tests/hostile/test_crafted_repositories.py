@@ -16,7 +16,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, KnowledgeError
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.git.staging.index_file import IndexEntry, empty_index
+from commonplace.store.git.index_file import IndexEntry, empty_index
 from support import GitRepo, MakeRepo
 
 PRECIOUS = "export A=1\n"

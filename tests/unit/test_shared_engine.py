@@ -12,7 +12,7 @@ from commonplace.replication import Follower
 from commonplace.settings import load_settings
 from commonplace.shared_engine import SharedEngine
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import ReplicaSource
+from commonplace.store.replica.clone_repository import ReplicaSource
 
 pytestmark = pytest.mark.usefixtures("cache_dir")
 

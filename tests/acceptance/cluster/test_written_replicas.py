@@ -14,10 +14,9 @@ import pytest
 
 from commonplace.domain.changes import Author
 from commonplace.domain.cluster.forwarded_writes import WRITES_SIGNATURE, WritesSignature, sign
-from commonplace.store.git.commits import CommitMessage
-from commonplace.store.git.identity import Signature
-from commonplace.store.replica.handed_writes import ForwardedWrite, format_writes
-from commonplace.store.replica.source import parse_source
+from commonplace.store.git.commits import CommitMessage, Signature
+from commonplace.store.replica.clone_repository import parse_source
+from commonplace.store.replica.writer_lease import ForwardedWrite, format_writes
 from remotes.replicas import WRITES, free_port, push, replica, team, wait_ready, writing_pair
 from remotes.slow import slow_remote
 from serving import Answer, Server

@@ -13,7 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import StorageError
 from commonplace.replication import Follower
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from remotes.replicas import push, team
 
 A = Address("a.md")

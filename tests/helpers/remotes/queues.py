@@ -10,10 +10,9 @@ from typing import TypeAlias
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.git.commits import commit_message
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.handed_writes import WriteResult
+from commonplace.store.replica.clone_repository import parse_source
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
-from commonplace.store.replica.source import parse_source
-from commonplace.store.replica.writer_lease import WriterLease
+from commonplace.store.replica.writer_lease import WriteResult, WriterLease
 from support import GitRepo
 
 

@@ -12,7 +12,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, GitError
 from commonplace.store import open_store
-from commonplace.store.git.layout.discovery import find_repository
+from commonplace.store.git.layout import find_repository
 from support import GitRepo, MakeRepo
 
 

@@ -1,20 +1,24 @@
-"""Reads the changes in folders up to the present moment from inotify(7).
-
-Linux queues an event before the system call that changed something returns. A reader that drains the queue when a query
-arrives therefore finds every change that was complete by then, without a background thread. inotify does not report
-writes through a hard link in another folder or through mapped memory, nor changes by other machines on a shared file
-system.
-"""
+"""Changes in folders: reading them from inotify(7), and the file systems that do not report those of other machines."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import struct
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
+
+# Reads the changes in folders up to the present moment from inotify(7).
+#
+# Linux queues an event before the system call that changed something returns. A reader that drains the queue when a
+# query arrives therefore finds every change that was complete by then, without a background thread. inotify does not
+# report writes through a hard link in another folder or through mapped memory, nor changes by other machines on a
+# shared file system.
+
 
 _CREATED, _DELETED, _MOVED = 0x100, 0x200, 0x40 | 0x80
 _MODIFIED, _CLOSED, _ATTRIBUTES = 0x2, 0x8, 0x4
@@ -136,3 +140,36 @@ def _close(descriptor: int) -> None:
         os.close(descriptor)
     except OSError:
         return
+
+
+# Detects file systems whose changes by other machines are not reported: network and container shares.
+
+
+_MOUNTS = Path("/proc/self/mounts")
+_SILENT = re.compile(
+    r"9p|afs|beegfs|ceph|cifs|coda|drvfs|fakeowner|fuse.*|gfs2|glusterfs|lustre|ncpfs|nfs4?|ocfs2|prl_fs|smb3|smbfs"
+    r"|vboxsf|virtiofs|vmhgfs"
+)
+"""Names of the file system types that other machines may write to, and of all FUSE file systems."""
+_ESCAPED = re.compile(r"\\(\d{3})")
+
+
+def reports_changes(folder: Path, mounts: Path = _MOUNTS) -> bool:
+    """Whether the system reports every change in a folder. True if the file system is not known to be a share.
+
+    Args:
+        folder: Real and absolute path.
+        mounts: The kernel's mount table; without one, the result is true.
+    """
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return True
+    best, kind = "", ""
+    for line in lines:
+        _, place, found, *_ = [*line.split(" "), "", ""]
+        place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), place)
+        inside = place == "/" or os.fspath(folder) == place or os.fspath(folder).startswith(f"{place}/")
+        if inside and len(place) >= len(best):
+            best, kind = place, found
+    return _SILENT.fullmatch(kind) is None

@@ -31,9 +31,8 @@ from commonplace.store.git.commits import PlannedCommit, commit_message
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.trees.tree_diff import TreeDiff
-from commonplace.store.git.worktree.changes import changed_files
-from commonplace.store.git.worktree.filters import stored_form
+from commonplace.store.git.trees import TreeDiff
+from commonplace.store.git.worktree import changed_files, stored_form
 from commonplace.store.git_command import GitResult, TimeLimits, redacted
 from commonplace.store.names import checked_ref, is_ref, missing_file
 from commonplace.store.remotes import exchange

@@ -16,22 +16,31 @@ from __future__ import annotations
 
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import GitError, KnowledgeError, StorageError, UnavailableError
 from commonplace.store.disk.durable import FlushError, Unsynced, sync_folders
-from commonplace.store.disk.file_swap import FileChange, FileSwap, seen_again, storage_error
-from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord
-from commonplace.store.folder.recovery import recover
-from commonplace.store.folder.write_group import GroupedWrite, WriteGroup
+from commonplace.store.disk.file_swap import (
+    FileChange,
+    FileSlot,
+    FileSwap,
+    remove_empty,
+    remove_empty_above,
+    seen_again,
+    storage_error,
+)
+from commonplace.store.disk.journal import Journal, JournalIntent, JournalRecord, JournalStep
 from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock
 from commonplace.store.git.commit_writer import MAX_TOGETHER, GitWriter
 from commonplace.store.git.commits import BranchUpdate, PlannedCommit
-from commonplace.store.git.staging.index_entries import is_locked
+from commonplace.store.git.index_entries import is_locked
 
 REPAIR_RETRY_SECONDS = 5.0
 """Minimum interval in seconds between two attempts of readers to repair."""
@@ -268,3 +277,263 @@ def _confirmed_by_others() -> StorageError:
         kind="write",
         hint="Check the disk; then read the document to see what it holds.",
     )
+
+
+# Makes the writes of several threads durable together; each write has its own commit and its own outcome.
+#
+# A thread evaluates its transaction while it holds the writer lock, adds the write to the group and releases the lock.
+# The last of the waiting threads applies the group, so that all writes share its flushes. Until then nothing of the
+# group is on disk; a transaction that uses a path of the group therefore applies the group first.
+
+
+POLL_SECONDS = 0.05
+"""Interval in seconds at which a waiting write checks for a group that no thread applies, because one timed out."""
+
+
+@dataclass(eq=False, slots=True)
+class GroupedWrite:
+    """One write of a group and its outcome."""
+
+    changes: Sequence[FileChange]
+    commit: PlannedCommit | None
+    """The commit to make; None for none."""
+    finish_left: Callable[[], None]
+    """Applies the group if no other thread does."""
+    _done: threading.Event = field(default_factory=threading.Event)
+    _id: str = ""
+    _error: BaseException | None = None
+
+    def succeed(self, commit: str) -> None:
+        """Record that the write is durable, in this commit ("" for none)."""
+        self._id = commit
+        self._done.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Record why the write was not made."""
+        self._error = error
+        self._done.set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is an outcome."""
+        return self._done.is_set()
+
+    def result(self) -> str:
+        """Wait until the write is durable; returns the commit's id, "" without one. Call it after the turn.
+
+        Raises:
+            KnowledgeError: the write was not made. The errors are those of `TransactionWriter.apply`.
+        """
+        while not self._done.wait(POLL_SECONDS):
+            self.finish_left()
+        if self._error is not None:
+            raise self._error
+        return self._id
+
+
+class WriteGroup:
+    """The writes that wait to be applied. Every use needs the writer lock.
+
+    Args:
+        together: Applies all writes as one step; returns their commits' ids. An error means that nothing was changed.
+        is_final: Whether an error of `together` applies to every write, so that no write is retried separately.
+        again: Returns the changes of a write for the retry, with the file times that the rollback has changed.
+    """
+
+    def __init__(
+        self,
+        together: Callable[[Sequence[GroupedWrite]], Sequence[str]],
+        is_final: Callable[[BaseException], bool],
+        again: Callable[[Sequence[FileChange]], Sequence[FileChange]],
+    ) -> None:
+        self._together = together
+        self._is_final = is_final
+        self._again = again
+        self._writes: list[GroupedWrite] = []
+        self._paths: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    def add(self, write: GroupedWrite) -> None:
+        """Add a write, which changes none of the paths that other writes of the group change."""
+        self._writes.append(write)
+        self._paths.update(change.path for change in write.changes)
+
+    def changes(self, path: str) -> bool:
+        """Whether a write of the group changes a path."""
+        return path in self._paths
+
+    def apply(self) -> None:
+        """Apply the writes and record their outcomes. If this fails, each write is applied separately."""
+        writes, self._writes, self._paths = self._writes, [], set()
+        if not writes:
+            return
+        try:
+            self._apply(writes)
+        finally:  # an interrupt may come at any point, and no thread must wait for ever
+            for write in writes:
+                if not write.is_done:
+                    write.fail(_interrupted())
+
+    def _apply(self, writes: Sequence[GroupedWrite]) -> None:
+        try:
+            commits = self._together(writes)
+        except (KnowledgeError, OSError) as error:
+            if len(writes) == 1 or self._is_final(error):
+                for number, write in enumerate(writes):
+                    write.fail(_copied(error) if number else error)
+                return
+        else:
+            for write, commit in zip(writes, commits, strict=True):
+                write.succeed(commit)
+            return
+        for write in writes:
+            write.changes = self._again(write.changes)
+            self._apply([write])
+
+
+def _interrupted() -> UnavailableError:
+    return UnavailableError(
+        "The write was interrupted, and may have been made.",
+        kind="document",
+        hint="Read the document to see what it holds.",
+    )
+
+
+def _copied(error: BaseException) -> BaseException:
+    """A copy of an error. An object raised by several threads would collect the traceback of each."""
+    copy = type(error).__new__(type(error), *error.args)
+    with suppress(AttributeError):
+        copy.__dict__.update(error.__dict__)
+    copy.__cause__ = error.__cause__
+    return copy
+
+
+# Recovery: finishes or undoes an interrupted transaction from its journal and the files that it left.
+#
+# A transaction is finished if all of its new bytes exist and its files have not been changed since; otherwise it is
+# undone. Undoing never touches a file that has been changed since.
+
+
+_MENDING = "mending"
+"""Token of a recovery without a transaction, which only updates index entries."""
+
+
+class _State(Enum):
+    """State of one file."""
+
+    OLD = auto()
+    NEW = auto()
+    FOREIGN = auto()
+    """Neither the old nor the new bytes: the file has been changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReport:
+    """The result of a recovery."""
+
+    messages: list[str]
+    """One line for each action."""
+    pending: dict[str, str]
+    """Index entries that are still to be updated (see `journal.JournalRecord`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    step: JournalStep
+    place: FileSlot
+    state: _State
+    ready: bool
+    """Whether the new bytes are available: in place, beside the file, or not needed because the file is removed."""
+
+
+def recover(root: Path, git: GitWriter | None, record: JournalRecord, abandoned: str = "") -> RecoveryReport:
+    """Make the files, the branch and the index consistent. Needs the lock.
+
+    Args:
+        root: Root of the files.
+        git: Git writer; None without a repository.
+        record: Record of the journal.
+        abandoned: Token of a transaction that was reported as failed: it is undone in any state.
+
+    Raises:
+        OSError, KnowledgeError: recovery is not possible now; it is safe to repeat.
+    """
+    intent = record.intent
+    if intent is None:
+        return _mend_index(git, record.pending)
+    told = git.discard_left_over(intent.token, intent.reference) if git else []
+    files = [_file(root, intent.token, number, step) for number, step in enumerate(intent.steps)]
+    names = ", ".join(step.path for step in intent.steps) or "a commit"
+    committed = bool(git and git.is_committed(intent.reference, intent.commit))
+    if intent.token == abandoned and git and git.roll_back(intent):
+        committed = False
+    finished = committed or (intent.token != abandoned and _can_be_finished(files, git, intent))
+    if finished:
+        _finish(files)
+        if git and intent.commit and not committed:
+            git.commit_again(intent)
+    else:
+        _undo(files)
+    told.append(f"{'finished' if finished else 'undid'} an interrupted write of {names}")
+    _clean_up(root, intent, files)
+    if git is None:
+        return RecoveryReport(told, {})
+    pending = record.pending | (git.outdated(intent) if finished else {})
+    return RecoveryReport(told, git.repair_index(intent.token, pending))
+
+
+def _mend_index(git: GitWriter | None, pending: dict[str, str]) -> RecoveryReport:
+    if git is None:
+        return RecoveryReport([], {})
+    told = git.discard_left_over(_MENDING, "")
+    left = git.repair_index(_MENDING, pending)
+    waiting = f"; {len(left)} still wait for index.lock" if left else ""
+    return RecoveryReport([*told, f"brought {len(pending) - len(left)} index entries up to date{waiting}"], left)
+
+
+def _file(root: Path, token: str, number: int, step: JournalStep) -> _File:
+    place = FileSlot(root, token, number, step.path)
+    now = place.revision(place.name)
+    state = _State.NEW if now == step.new else _State.OLD if now == step.old else _State.FOREIGN
+    ready = state is _State.NEW or not step.new or place.revision(place.new) == step.new
+    return _File(step, place, state, ready)
+
+
+def _can_be_finished(files: Sequence[_File], git: GitWriter | None, intent: JournalIntent) -> bool:
+    if intent.commit and not (git and git.is_written(intent.commit) and git.is_current(intent.reference)):
+        return False
+    if not any(file.state is _State.OLD for file in files):
+        return bool(files)  # every file was renamed; those in the state FOREIGN were changed again afterwards
+    return all(file.ready and file.state is not _State.FOREIGN for file in files)
+
+
+def _finish(files: Sequence[_File]) -> None:
+    for file in files:
+        if file.state is not _State.OLD:
+            continue
+        if not file.step.new:
+            file.place.rename(file.place.name, file.place.old)
+        elif file.ready:
+            file.place.rename(file.place.new, file.place.name)
+    sync_folders({file.place.folder for file in files})
+
+
+def _undo(files: Sequence[_File]) -> None:
+    for file in files:
+        if file.state is not _State.NEW:
+            continue
+        if not file.step.old:
+            file.place.discard(file.place.name)
+        elif file.place.revision(file.place.old) == file.step.old:
+            file.place.rename(file.place.old, file.place.name)
+    sync_folders({file.place.folder for file in files})
+
+
+def _clean_up(root: Path, intent: JournalIntent, files: Sequence[_File]) -> None:
+    for file in files:
+        file.place.discard(file.place.new, file.place.old)
+        if not file.step.new:
+            remove_empty_above(root, file.step.path)
+    remove_empty(root, reversed(intent.made))

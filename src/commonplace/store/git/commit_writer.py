@@ -14,7 +14,7 @@ from commonplace.domain.errors import ReadOnlyError
 from commonplace.store.disk.durable import sync_folders
 from commonplace.store.disk.folder import file_stat
 from commonplace.store.disk.journal import JournalIntent
-from commonplace.store.git import refs
+from commonplace.store.git import gitdir_files, index_entries, refs
 from commonplace.store.git.commits import (
     BranchUpdate,
     CommitMessage,
@@ -22,10 +22,11 @@ from commonplace.store.git.commits import (
     PlannedCommit,
     message_of_commit,
     settle,
+    with_trailer,
 )
-from commonplace.store.git.identity import with_trailer
-from commonplace.store.git.layout import gitdir_files
-from commonplace.store.git.layout.discovery import is_submodule
+from commonplace.store.git.index_entries import IndexEntries
+from commonplace.store.git.index_file import IndexEntry
+from commonplace.store.git.layout import is_submodule
 from commonplace.store.git.objects import (
     MODE_EXECUTABLE,
     MODE_FILE,
@@ -33,14 +34,10 @@ from commonplace.store.git.objects import (
     TreeEntry,
     discard_unplaced,
 )
-from commonplace.store.git.past.renames import MAX_COMPARED_BYTES, MOVED_TRAILER, TRAILER_ARROW, renames_of
+from commonplace.store.git.past.revision_walk import MAX_COMPARED_BYTES, MOVED_TRAILER, TRAILER_ARROW, renames_of
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.staging import index_entries
-from commonplace.store.git.staging.index_entries import IndexEntries
-from commonplace.store.git.staging.index_file import IndexEntry
-from commonplace.store.git.trees.tree_cache import TreeCache, entry_at
-from commonplace.store.git.trees.tree_diff import TreeDiff
-from commonplace.store.git.worktree.filters import is_ignored, stored_form
+from commonplace.store.git.trees import TreeCache, TreeDiff, entry_at
+from commonplace.store.git.worktree import is_ignored, stored_form
 from commonplace.store.names import BRANCHES, checked_ref
 
 _BUSY = {

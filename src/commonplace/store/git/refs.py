@@ -17,7 +17,7 @@ from pathlib import Path
 from commonplace.domain.errors import UnavailableError
 from commonplace.store.disk.durable import Unsynced
 from commonplace.store.disk.file_swap import storage_errors
-from commonplace.store.git.layout import gitdir_files
+from commonplace.store.git import gitdir_files
 from commonplace.store.names import checked_ref
 
 WAIT_SECONDS = 2.0

@@ -12,20 +12,18 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pygit2
 from pygit2.enums import ConfigLevel, ObjectType, Option, RepositoryOpenFlag, SortMode
 from pygit2.references import References
 from pygit2.remotes import RemoteCollection
 
+from commonplace.domain.addresses import is_document_path
 from commonplace.domain.errors import GitError
-from commonplace.store.git.layout.discovery import common_folder
-from commonplace.store.git.layout.inspection import inspect_repository, object_folders
-from commonplace.store.git.layout.loose_objects import MAX_MESSAGE_BYTES, object_database
-from commonplace.store.git.layout.ownership import require_owned
-from commonplace.store.git.objects import MODE_GITLINK, TreeEntry
-from commonplace.store.git.staging.skip_worktree import skipped_paths
+from commonplace.store.git.index_entries import skipped_paths
+from commonplace.store.git.layout import common_folder, inspect_repository, object_folders, require_owned
+from commonplace.store.git.objects import MAX_MESSAGE_BYTES, MODE_GITLINK, TreeEntry, object_database
 from commonplace.store.git_command import redacted
 from commonplace.store.names import checked_ref, is_ref
 
@@ -45,7 +43,7 @@ MAX_SYMBOLIC = 6
 """Maximum number of chained symbolic refs: HEAD and five more, as in Git."""
 
 REPLACED = "info/commonplace-replaced"
-"""File below `objects` that names the packs whose objects `store.packs` has gathered into another one."""
+"""File below `objects` that names the packs whose objects `store.remotes` has gathered into another one."""
 
 _WITH_MESSAGE = frozenset({ObjectType.COMMIT, ObjectType.TAG})
 _Value = TypeVar("_Value")
@@ -400,3 +398,54 @@ def _lasting(name: str) -> str:
     names are leaked only once; otherwise a busy server leaks megabytes per hour.
     """
     return sys.intern(name)
+
+
+# The documents that Git tracks; they are served even if Git's ignore files exclude them.
+
+
+_Stamp = tuple[int, int, int]
+
+
+class TrackedDocuments:
+    """The documents of a folder that are in Git's index; reloaded when the index changes.
+
+    Args:
+        repository: The repository.
+        prefix: Path from the work tree's top to the folder: "" or a path with a trailing slash.
+    """
+
+    def __init__(self, repository: GitRepository, prefix: str) -> None:
+        self._repository = repository
+        self._prefix = prefix
+        self._known: tuple[_Stamp, frozenset[str] | None] | None = None
+
+    def __call__(self) -> frozenset[str] | None:
+        """Paths of the documents and of the folders above them; None if the index cannot be read."""
+        stamp = self._stamp()
+        if self._known is None or self._known[0] != stamp:
+            self._known = (stamp, self._read())
+        return self._known[1]
+
+    def _stamp(self) -> _Stamp:
+        try:
+            status = os.lstat(self._repository.gitdir / "index")
+        except OSError:
+            return (0, 0, 0)
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def _read(self) -> frozenset[str] | None:
+        try:
+            index = self._repository.handle.index
+            index.read(force=False)
+            paths = [str(getattr(entry, "path")) for entry in cast("Iterable[object]", index)]  # noqa: B009 - untyped
+        except (pygit2.GitError, OSError, GitError):
+            return None
+        found: set[str] = set()
+        for path in paths:
+            if not path.startswith(self._prefix) or not is_document_path(path):
+                continue
+            below = path[len(self._prefix) :]
+            while below and below not in found:
+                found.add(below)
+                below = below.rpartition("/")[0]
+        return frozenset(found)

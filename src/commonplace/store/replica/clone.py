@@ -22,25 +22,24 @@ from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of
 from commonplace.store.folder.publisher import PUSH_TIMEOUT, QUIET_SECONDS, is_unreached, own_programs
 from commonplace.store.folder.writer_lock import WriterLock
-from commonplace.store.git.bare import BareStore
 from commonplace.store.git.layout import UntrustedRepositoryError
+from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import ENDED, GitResult, TimeLimits
-from commonplace.store.packs import gather
-from commonplace.store.remotes import RemoteTransfer, exchange
+from commonplace.store.remotes import RemoteTransfer, exchange, gather
 from commonplace.store.replica.clone_repository import (
     BRANCH,
     REMOTE,
     SHOWN_ID,
+    ReplicaSource,
     cache_error,
     cache_errors,
     disk_problem,
     make_repository,
     readable_repository,
     set_branch,
+    store_tags,
 )
-from commonplace.store.replica.source import ReplicaSource
-from commonplace.store.replica.tags import store_tags
 from commonplace.store.replica.writer_lease import LEASE_REF, WriterLease
 
 log = logging.getLogger(__name__)

@@ -1,18 +1,35 @@
-"""Creates and opens the bare repository of a replica's clone."""
+"""The bare repository of a replica's clone: the remote that it follows, its tags, and what a new commit changed."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from commonplace.domain.errors import GitError, StorageError
+from pygit2.enums import ObjectType
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.errors import ConfigError, GitError, InvalidInputError, StorageError
+from commonplace.store.disk.durable import Unsynced
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.git import gitdir_files
+from commonplace.store.git.past.revision_names import is_tag_name
 from commonplace.store.git.refs import set_ref
 from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.trees import TreeDiff
+from commonplace.store.git_command import redacted
+from commonplace.store.names import BRANCHES, is_object_id, is_ref
+
+# Creates and opens the bare repository of a replica's clone.
+
 
 BRANCH = "refs/heads/replica"
 """The only branch of a clone."""
@@ -121,3 +138,205 @@ def make_repository(path: Path, url: str) -> None:
     made = path / f"HEAD.{secrets.token_hex(6)}"
     made.write_text(f"ref: {BRANCH}\n", encoding="utf-8")
     made.replace(path / "HEAD")
+
+
+# Parses the remote of a replica: a URL or a path, with an optional branch or commit after `#`.
+
+
+SCHEMES = frozenset({"file", "http", "https", "ssh"})
+_CONTROL = re.compile(r"[\x00-\x20\x7f]")
+_UNSUITED = re.compile(r"[^A-Za-z0-9._-]+")
+_SCP = re.compile(r"(?:[^@/:]+@)?[^/:]+:(?P<path>[^:].*)", re.DOTALL)
+"""An address `host:path`, as in scp(1)."""
+MAX_NAME = 80
+"""Maximum length in characters of a folder's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSource:
+    """A remote and the branch to follow, or the commit to stay at."""
+
+    url: str
+    """URL or absolute path of the remote, as passed to Git."""
+    branch: str = ""
+    """Full name of the ref; "" for the branch that the remote's HEAD names."""
+    commit: str = ""
+    """The only commit to fetch, as 40 hex digits; "" to follow the branch."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the URL, without `.git`."""
+        last = path_of(self.url).rstrip("/").rpartition("/")[2].removesuffix(".git")
+        return _UNSUITED.sub("-", last).lstrip(".-")[:MAX_NAME] or "base"
+
+    @property
+    def folder(self) -> str:
+        """Path of the clone, relative to the folder of all clones; the same in each process."""
+        return f"{self.key}/{self.name}.git"
+
+    @property
+    def key(self) -> str:
+        """A digest of address and branch or commit, 16 hex digits; the same in each process."""
+        return hashlib.sha256(
+            f"{self.url}#{self.commit or self.branch}".encode("utf-8", "surrogateescape")
+        ).hexdigest()[:16]
+
+
+def parse_source(text: str) -> ReplicaSource:
+    """The remote that a text names.
+
+    Args:
+        text: A URL (`https://…`, `ssh://…`, `host:path`, `file://…`) or a path, and optionally `#` with a branch or
+            a whole commit id.
+
+    Raises:
+        ConfigError: Git would not accept the address or the branch, or would run a program for it.
+    """
+    url, _, branch = text.partition("#")
+    if not url or url.startswith("-") or _CONTROL.search(url):
+        raise _invalid(text, "it is no address of a repository")
+    scheme, colon, rest = url.partition("://")
+    if colon and scheme.lower() not in SCHEMES:
+        raise _invalid(text, f"{redacted(scheme)[:20]!r} is not one of {', '.join(sorted(SCHEMES))}")
+    if not colon and "::" in scheme.partition("/")[0]:
+        raise _invalid(text, "remote helpers are programs, and none is run")
+    if colon and not rest.strip("/"):
+        raise _invalid(text, "it names no repository")
+    commit = branch if is_object_id(branch) else ""
+    reference = f"{BRANCHES}{branch}" if branch and not commit else ""
+    if reference and not is_ref(reference):
+        raise _invalid(text, "what follows # is no name of a branch")
+    place = os.path.abspath(os.path.expanduser(url)) if _is_path(url) else url  # noqa: PTH100, PTH111 - of text
+    return ReplicaSource(place, reference, commit)
+
+
+def path_of(url: str) -> str:
+    """The path in a URL, in an scp-like address, or the plain path itself."""
+    if "://" in url:
+        return urlsplit(url).path
+    scp = None if _is_path(url) else _SCP.fullmatch(url)
+    return scp["path"] if scp else url
+
+
+def host_of(url: str) -> str:
+    """Host and port of a server's URL, without its credentials, for the log."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+
+
+def _is_path(url: str) -> bool:
+    """Whether Git interprets an address as a path: it has no colon before its first slash."""
+    colon, slash = url.find(":"), url.find("/")
+    return colon < 0 or 0 <= slash < colon
+
+
+def _invalid(text: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"Cannot follow {redacted(text)[:80]!r}: {reason}.",
+        kind="replica",
+        hint="Give a file, http, https or ssh URL or a path, and a branch after # if not the remote's own.",
+    )
+
+
+# Stores the tags of a remote in a replica's clone.
+#
+# Each tag is stored as a ref to the commit that it names, even an annotated one: tag messages are not shown, so no tag
+# objects are transferred or parsed. Tags of commits that the clone lacks, such as those of another branch, are
+# omitted. All tags are in one file, `packed-refs`, which is replaced as a whole; this includes moved and deleted tags.
+
+
+PACKED_REFS = "packed-refs"
+TAGS = "refs/tags/"
+_PEELED = "^{}"
+"""Suffix of the line in `git ls-remote` with the object that an annotated tag points to."""
+_HEADER = "# pack-refs with: peeled fully-peeled sorted \n"
+"""First line of `packed-refs`, see git-pack-refs(1). No tag has a peeled line, because each one names a commit."""
+
+
+def store_tags(repository: GitRepository, listing: str) -> None:
+    """Replace the tags of a clone.
+
+    Args:
+        repository: The clone. Only its tags are packed.
+        listing: Output of `git ls-remote --tags`.
+
+    Raises:
+        GitError: an object of the clone cannot be read.
+        StorageError: the clone cannot be written.
+    """
+    tags = _tags_of(listing)
+    lines = [f"{target} {name}\n" for name, target in sorted(tags.items()) if _is_commit(repository, target)]
+    content = "".join([_HEADER, *lines]).encode()
+    with storage_errors("the tags of a replica"):
+        if _stored(repository) != content:
+            _write(repository, content)
+
+
+def _tags_of(listing: str) -> dict[str, str]:
+    """Object id of each tag with a valid name, by full name; for an annotated tag, the object that it points to."""
+    tags: dict[str, str] = {}
+    for name, target in _lines(listing):
+        plain = name.removesuffix(_PEELED)
+        if is_tag_name(plain.removeprefix(TAGS)) and (name != plain or plain not in tags):
+            tags[plain] = target
+    return tags
+
+
+def _lines(listing: str) -> Iterator[tuple[str, str]]:
+    for line in listing.split("\n"):
+        target, _, name = line.partition("\t")
+        if is_object_id(target) and name.startswith(TAGS):
+            yield name, target
+
+
+def _is_commit(repository: GitRepository, identifier: str) -> bool:
+    if not repository.has_object(identifier):
+        return False
+    return guarded(lambda: repository.handle.odb.read_header(identifier)[0]) == ObjectType.COMMIT
+
+
+def _stored(repository: GitRepository) -> bytes:
+    with suppress(FileNotFoundError):
+        return gitdir_files.read(repository.common, PACKED_REFS)
+    return b""
+
+
+def _write(repository: GitRepository, content: bytes) -> None:
+    beside = f"commonplace-{secrets.token_hex(6)}.tags"
+    try:
+        with gitdir_files.opened_parent(repository.common, beside) as (folder, name), Unsynced() as unsynced:
+            unsynced.create(name, content, dir_fd=folder, of_git=True)
+            unsynced.sync()
+            os.rename(name, PACKED_REFS, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        gitdir_files.unlink(repository.common, beside)
+
+
+# The documents that differ between two commits of a replica's branch.
+
+
+MAX_CHANGED = 100
+"""Maximum number of documents that are indexed one by one."""
+
+
+def changed_documents(repository: GitRepository, old: str, new: str) -> list[Address] | None:
+    """The documents that differ between two commits.
+
+    Returns:
+        The documents; None if there are more than `MAX_CHANGED`, or if another file differs. An ignore file or a site's
+        configuration affects unchanged documents, and an attachment affects the targets of their links.
+
+    Raises:
+        GitError: the repository lacks a part of a commit.
+    """
+    trees = repository.tree_of(old), repository.tree_of(new)
+    found: list[Address] = []
+    for raw in TreeDiff(repository).differing(*trees):
+        try:
+            address = parse_address(os.fsdecode(raw))
+        except InvalidInputError:
+            return None
+        if not address.is_document or len(found) == MAX_CHANGED:
+            return None
+        found.append(address)
+    return found

@@ -1,29 +1,47 @@
-"""The writer lease of a remote: a ref in the remote that names the server that writes to it.
-
-The server renews the lease with its pushes. The lease only avoids competing pushes; correctness does not depend on it,
-because the remote accepts a push only if its branch has not moved. Clocks of servers are therefore not compared: each
-server measures by its own clock how long it has seen the same lease, and takes over a lease that was not renewed in
-time.
-"""
+"""The lease that names the one server that writes to a remote, and the writes that others forward to that server."""
 
 from __future__ import annotations
 
 import hashlib
+import http.client
+import json
 import logging
 import math
 import secrets
+import socket
 import threading
 import time
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import cast
+from urllib.parse import urlsplit
 
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.changes import Author
+from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, sign
+from commonplace.domain.errors import (
+    ConflictError,
+    GitError,
+    InvalidInputError,
+    KnowledgeError,
+    ReadOnlyError,
+    UnavailableError,
+)
 from commonplace.store.disk.durable import Unsynced
-from commonplace.store.git.commits import commit_message
+from commonplace.store.git.commits import CommitMessage, Signature, commit_message
 from commonplace.store.git.objects import EMPTY_TREE, NewObjects
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.replica.clone_repository import SHOWN_ID
-from commonplace.store.replica.source import host_of
+from commonplace.store.names import is_object_id
+from commonplace.store.replica.clone_repository import SHOWN_ID, host_of
+
+# The writer lease of a remote: a ref in the remote that names the server that writes to it.
+#
+# The server renews the lease with its pushes. The lease only avoids competing pushes; correctness does not depend on
+# it, because the remote accepts a push only if its branch has not moved. Clocks of servers are therefore not compared:
+# each server measures by its own clock how long it has seen the same lease, and takes over a lease that was not
+# renewed in time.
+
 
 log = logging.getLogger(__name__)
 
@@ -175,3 +193,265 @@ class WriterLease:
 def _weight(base: str, url: str) -> bytes:
     """The weight of a server for a remote (rendezvous hashing). The server with the highest weight writes."""
     return hashlib.sha256(f"{base} {url}".encode("utf-8", "surrogateescape")).digest()
+
+
+# Forwards writes from one server to another, as JSON over HTTP, signed with a shared secret.
+#
+# A request contains the writes in order, each with the old blob ids and the new bytes of its files. An answer contains
+# one result for each write: the commit that the remote has, or the error.
+
+
+CONNECT_SECONDS = 2.0
+"""Timeout in seconds of a connection to another server."""
+ANSWER_SECONDS = 15.0
+"""Timeout in seconds for the answer, which includes a push, while the server answers probes."""
+PROBE_SECONDS = 1.0
+"""Interval in seconds between probes of a server that has not answered, and timeout of a probe."""
+PROBES = 3
+"""Number of consecutive unanswered probes after which a server counts as hanging."""
+MAX_ANSWER = 1_000_000
+"""Maximum length of an answer in bytes."""
+MAX_TIME = 253_402_300_799
+"""Maximum time of a commit in seconds since 1970: the end of the year 9999."""
+MAX_WRITES = 100
+"""Maximum number of writes in a request."""
+
+
+_ERRORS = {str(kind.code): kind for kind in (ConflictError, UnavailableError, InvalidInputError, ReadOnlyError)}
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedWrite:
+    """One forwarded write."""
+
+    contents: dict[str, bytes | None]
+    """The new bytes by path; None for a removed file."""
+    before: dict[str, str]
+    """Id of the blob that the writer saw at each path; "" for none."""
+    words: CommitMessage
+    executable: frozenset[str] = frozenset()
+    """Paths of the executable files that the write creates."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """Result of one forwarded write: the commit, or the error."""
+
+    commit: str = ""
+    """The commit; "" if the remote does not have it."""
+    parent: str = ""
+    error: KnowledgeError | None = None
+
+
+def send_writes(url: str, secret: str, body: bytes, count: int, sender: str = "") -> list[WriteResult] | None:
+    """Forward writes to another server and wait until it has pushed them.
+
+    Args:
+        url: The server.
+        secret: The shared secret.
+        body: The writes, formatted by `format_writes`.
+        count: Number of the writes.
+        sender: URL of this server; "" if it has none.
+
+    Returns:
+        A result for each write; None if the server cannot be reached or refuses the writes. Nothing was written then.
+
+    Raises:
+        ConnectionError: the server gave an invalid answer, or hangs. It may have pushed the writes.
+    """
+    parts = urlsplit(url)
+    connection = _connection(url, CONNECT_SECONDS)
+    try:
+        try:
+            connection.connect()
+        except (OSError, http.client.HTTPException):
+            return None
+        connection.sock.settimeout(ANSWER_SECONDS)
+        try:
+            headers = {"Content-Type": "application/json", WRITES_SIGNATURE: sign(body, secret, sender, url)}
+            with _ended_unless_alive(url, connection.sock):
+                connection.request("POST", parts.path.rstrip("/") + WRITES_PATH, body, headers)
+                answer = connection.getresponse()
+                content = answer.read(MAX_ANSWER)
+        except (OSError, http.client.HTTPException) as error:
+            raise ConnectionError(type(error).__name__) from error
+    finally:
+        connection.close()
+    if answer.status in {401, 403, 404, 413, 422}:
+        if answer.status in {401, 403}:
+            refusal = (
+                "The server at %s refuses handed over writes. On both servers cluster_secret must be the same, the"
+                " clocks must agree within a minute, and that server's node_url must be its URL among the peers."
+            )
+            log.warning(refusal, host_of(url))
+        return None
+    results = _parsed_results(content) if answer.status == http.client.OK else None
+    if results is None or len(results) != count:
+        raise ConnectionError(f"HTTP {answer.status}")
+    return results
+
+
+def is_alive(url: str) -> bool:
+    """Whether a server answers `/health` within `PROBE_SECONDS`."""
+    connection = _connection(url, PROBE_SECONDS)
+    try:
+        connection.request("GET", f"{urlsplit(url).path.rstrip('/')}/health")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _ended_unless_alive(url: str, sock: socket.socket) -> Generator[None]:
+    """Shut a connection down if its server leaves `PROBES` consecutive requests to `/health` unanswered."""
+    answered = threading.Event()
+
+    def watch() -> None:
+        lost = 0
+        while not answered.wait(PROBE_SECONDS):
+            lost = 0 if is_alive(url) else lost + 1
+            if lost == PROBES and not answered.is_set():
+                with suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
+                return
+
+    threading.Thread(target=watch, name="probe", daemon=True).start()
+    try:
+        yield
+    finally:
+        answered.set()
+
+
+def _connection(url: str, timeout: float) -> http.client.HTTPConnection:
+    parts = urlsplit(url)
+    make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    return make(parts.hostname or "", parts.port, timeout=timeout)
+
+
+def format_writes(base: str, writes: Sequence[ForwardedWrite]) -> bytes:
+    """The body of a request."""
+    shown = [
+        {
+            "message": write.words.message,
+            "author": _shown_signature(write.words.author),
+            "committer": _shown_signature(write.words.committer),
+            "files": [
+                [path, write.before[path], None if content is None else b64encode(content).decode()]
+                + [True] * (path in write.executable)  # only then: servers of older versions refuse four
+                for path, content in write.contents.items()
+            ],
+        }
+        for write in writes
+    ]
+    return json.dumps({"base": base, "writes": shown}).encode()
+
+
+def parse_writes(body: bytes) -> tuple[str, list[ForwardedWrite]]:
+    """The key of the remote and the writes of a request.
+
+    Raises:
+        InvalidInputError: the body does not have the form of a request.
+    """
+    try:
+        told = _object(json.loads(body))
+        writes = [_parsed_write(_object(one)) for one in _list(told["writes"])[: MAX_WRITES + 1]]
+        base = _text(told["base"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInputError("The body is not a list of writes.", kind="body") from error
+    if not 1 <= len(writes) <= MAX_WRITES:
+        raise InvalidInputError(f"The body must have 1 to {MAX_WRITES} writes.", kind="body")
+    return base, writes
+
+
+def format_results(results: Sequence[WriteResult]) -> list[dict[str, str]]:
+    """The results as JSON."""
+    return [
+        {"commit": one.commit, "parent": one.parent}
+        if one.error is None
+        else {
+            "error": str(one.error),
+            "code": str(one.error.code),
+            "kind": one.error.kind,
+            "hint": one.error.hint,
+            "path": str(one.error.context.get("path", "")),
+            "current_revision": str(one.error.context.get("current_revision", "")),
+        }
+        for one in results
+    ]
+
+
+def _parsed_write(told: dict[str, object]) -> ForwardedWrite:
+    contents: dict[str, bytes | None] = {}
+    before: dict[str, str] = {}
+    executable: set[str] = set()
+    for file in _list(told["files"]):
+        path, old, content, *marks = _list(file)
+        name = _text(path)
+        if marks:
+            if marks != [True]:
+                raise ValueError(name)
+            executable.add(name)
+        before[name] = _text(old)
+        contents[name] = None if content is None else b64decode(_text(content), validate=True)
+        if before[name] and not is_object_id(before[name]):
+            raise ValueError(name)
+    if "\0" in _text(told["message"]):  # Git cuts a message off there
+        raise ValueError
+    words = CommitMessage(_text(told["message"]), _signature(told["author"]), _signature(told["committer"]))
+    return ForwardedWrite(contents, before, words, frozenset(executable))
+
+
+def _parsed_results(content: bytes) -> list[WriteResult] | None:
+    try:
+        return [_parsed_result(_object(one)) for one in _list(_object(json.loads(content))["results"])]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _parsed_result(told: dict[str, object]) -> WriteResult:
+    if "error" not in told:
+        commit, parent = _text(told["commit"]), _text(told["parent"])
+        if not is_object_id(commit):
+            raise ValueError(commit)
+        return WriteResult(commit, parent)
+    make = _ERRORS.get(_text(told["code"]), GitError)
+    error = make(_text(told["error"]), kind=_text(told["kind"]), hint=_text(told["hint"]))
+    if make is ConflictError:
+        error.context.update(path=_text(told["path"]), current_revision=_text(told["current_revision"]))
+    return WriteResult(error=error)
+
+
+def _shown_signature(one: Signature) -> list[str | int]:
+    return [one.author.name, one.author.email, one.when, one.offset]
+
+
+def _signature(told: object) -> Signature:
+    name, email, when, offset = _list(told)
+    if not isinstance(when, int) or not isinstance(offset, int):
+        raise TypeError
+    author = Author(_text(name), _text(email))
+    if any(char in "<>\n\0" for char in author.name + author.email) or abs(offset) > 24 * 60:
+        raise ValueError(author.name)
+    if isinstance(when, bool) or not 0 <= when <= MAX_TIME:
+        raise ValueError(when)
+    return Signature(author, when, offset)
+
+
+def _object(told: object) -> dict[str, object]:
+    if not isinstance(told, dict):
+        raise TypeError
+    return cast("dict[str, object]", told)
+
+
+def _list(told: object) -> list[object]:
+    if not isinstance(told, list):
+        raise TypeError
+    return cast("list[object]", told)
+
+
+def _text(told: object) -> str:
+    if not isinstance(told, str):
+        raise TypeError
+    return told

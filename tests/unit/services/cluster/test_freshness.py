@@ -21,7 +21,7 @@ from commonplace.services.cluster.freshness import (
 )
 from commonplace.services.collections import Collection, Collections
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from indexed import Indexed
 from remotes.fixed import COMMIT, FixedReplica
 from remotes.replicas import push, team

@@ -18,7 +18,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.retries import MAX_ATTEMPTS, call_on_latest, on_latest
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from remotes.replicas import push, team
 from support import GitRepo
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.store.disk import durable, flush_methods
-from commonplace.store.disk.durable import MAX_OPEN, FlushError, Unsynced, sync_folders, write_all
-from commonplace.store.disk.flush_methods import FlushMethod
+from commonplace.store.disk import durable
+from commonplace.store.disk.durable import MAX_OPEN, FlushError, FlushMethod, Unsynced, sync_folders, write_all
 from injection.audit_events import before, raising
 from support import open_files
 
@@ -113,7 +112,7 @@ class Flushes:
 
 @pytest.fixture
 def flushes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Flushes]:
-    monkeypatch.setattr(flush_methods, "DIRTY_KIB", 2**40)
+    monkeypatch.setattr(durable, "DIRTY_KIB", 2**40)
     found = Flushes()
     with (
         before("commonplace.fsync", noting(found.synced)),

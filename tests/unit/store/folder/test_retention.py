@@ -14,8 +14,8 @@ from commonplace.domain.errors import ConflictError, StorageError
 from commonplace.domain.ports import Store
 from commonplace.domain.revisions import revision_of
 from commonplace.store import open_store
-from commonplace.store.disk.trash import RETENTION_DAYS, FolderTrash
 from commonplace.store.folder.folder_store import FolderStore
+from commonplace.store.folder.retention import RETENTION_DAYS, FolderTrash
 from injection.audit_events import before, ends_with, raising
 from support import GitRepo, MakeRepo
 

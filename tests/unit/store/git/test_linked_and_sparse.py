@@ -9,7 +9,7 @@ import pytest
 
 from committing import committing, write
 from commonplace.domain.addresses import Address
-from commonplace.store.diagnostics import diagnose
+from commonplace.store.discovery import diagnose
 from support import GitRepo, MakeRepo
 
 A = Address("in/a.md")

@@ -22,7 +22,7 @@ from commonplace.store.git.objects import (
     parse_tree,
 )
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.trees.tree_cache import TreeCache
+from commonplace.store.git.trees import TreeCache
 from support import GitRepo, MakeRepo
 
 BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"

@@ -13,7 +13,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError, UnavailableError
 from commonplace.store import git_command
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from support import GitRepo, MakeRepo
 
 A = Address("a.md")
@@ -232,7 +232,7 @@ _FETCH = """
 import sys
 from pathlib import Path
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 print(ReplicaClone(Path(sys.argv[1]), parse_source(sys.argv[2])).fetch())
 """
 

@@ -10,9 +10,9 @@ import pytest
 
 from commonplace.domain.errors import ConflictError, GitError, KnowledgeError, UnavailableError
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.handed_writes import WriteResult
+from commonplace.store.replica.clone_repository import parse_source
 from commonplace.store.replica.push_queue import PendingWrite, PushQueue
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.writer_lease import WriteResult
 from remotes.queues import (
     handed_over,
     pushed,

@@ -13,12 +13,11 @@ from commonplace.domain.changes import Author, recording_retained
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
-from commonplace.store.git.commits import CommitMessage
-from commonplace.store.git.identity import Signature
+from commonplace.store.git.commits import CommitMessage, Signature
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.handed_writes import ForwardedWrite
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from commonplace.store.replica.writable import WritableReplicaStore
+from commonplace.store.replica.writer_lease import ForwardedWrite
 from support import GitRepo, MakeRepo
 
 A, B = Address("a.md"), Address("folder/b.md")

@@ -1,10 +1,11 @@
-"""The commits of the current branch by name and by date, and the files of each."""
+"""The commits of the current branch by name and by date, the files of each, and the store of a bare repository."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 
 import pygit2
@@ -13,6 +14,7 @@ from pygit2.enums import SortMode
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, FileStat, Revision
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Store
 from commonplace.store.disk.ignore_rules import (
     MAX_IGNORE_BYTES,
@@ -24,15 +26,23 @@ from commonplace.store.disk.ignore_rules import (
     verdict,
 )
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
-from commonplace.store.git.past.ancestors import AncestorCache
 from commonplace.store.git.past.history import GitHistory
-from commonplace.store.git.past.renames import RenameFinder
-from commonplace.store.git.past.revision_names import checked, named_object
-from commonplace.store.git.past.revision_walk import Spans, commit_value
-from commonplace.store.git.past.touched_documents import TouchedDocuments
+from commonplace.store.git.past.revision_names import AncestorCache, checked, named_object
+from commonplace.store.git.past.revision_walk import (
+    RenameFinder,
+    Renames,
+    Spans,
+    changed_blobs,
+    commit_value,
+    document_address,
+    oldest_first,
+)
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.tree_store import Hides, TreeSource, TreeStore
-from commonplace.store.git.trees.tree_diff import TreeDiff
+from commonplace.store.git.trees import TreeDiff
+
+# The commits of the current branch by name and by date, and the files of each.
+
 
 _REFUSAL = "it is a state of the past"
 
@@ -275,3 +285,110 @@ class PastRules:
         if self._repository.size(entry.id) > MAX_IGNORE_BYTES:
             return ()
         return parse_patterns(self._repository.content(entry.id).decode("utf-8", "replace"))
+
+
+# Caches the documents that each commit touched, and derives the dates of documents at any commit.
+
+
+MAX_CACHED_COMMITS = 200_000
+"""Maximum number of cached commits, of about 200 bytes each; the cache is cleared when it is full."""
+
+
+class TouchedDocuments:
+    """The touched documents below a folder, by commit. Thread-safe.
+
+    Args:
+        repository: The repository.
+        folder: "" or a path without trailing slash.
+        renames: The renames below the folder.
+    """
+
+    def __init__(self, repository: GitRepository, folder: str, renames: RenameFinder) -> None:
+        self._repository = repository
+        self._renames = renames
+        self._folder = os.fsencode(folder)
+        self._known: dict[str, tuple[Address, ...]] = {}
+        self._sources: dict[str, Renames] = {}
+        """The renames of the cached commits that have some."""
+        self._addresses: dict[bytes, Address | None] = {}
+        self._lock = threading.Lock()
+
+    def spans(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
+        """First and last commit of each of these documents (None: all), among a commit and its ancestors."""
+        with self._lock:
+            return guarded(lambda: self._spans(head, addresses))
+
+    def _spans(self, head: str, addresses: Collection[Address] | None) -> Spans:
+        trees = TreeDiff(self._repository)
+        if len(self._known) > MAX_CACHED_COMMITS:
+            self._known.clear()
+            self._sources.clear()
+        ends: dict[Address, tuple[str, str]] = {}
+        for commit in oldest_first(self._repository, head, ""):
+            name = str(commit.id)
+            touched = self._known.get(name)
+            if touched is None:
+                changed = changed_blobs(trees, commit, self._folder)
+                if sources := self._renames.renames_since_parent(trees, commit, changed):
+                    self._sources[name] = sources
+                touched = self._known[name] = tuple(filter(None, map(self._address, changed)))
+            sources = self._sources.get(name, {})
+            for address in touched:
+                origin = sources.get(address, address)
+                ends[address] = (ends[origin][0] if origin in ends else name), name
+        wanted = ends if addresses is None else {one: ends[one] for one in addresses if one in ends}
+        names = {name for pair in wanted.values() for name in pair}
+        commits = {name: commit_value(self._repository.commit(name)) for name in names}
+        return {address: (commits[first], commits[last]) for address, (first, last) in wanted.items()}
+
+    def _address(self, path: bytes) -> Address | None:
+        if path not in self._addresses:
+            self._addresses[path] = document_address(path)
+        return self._addresses[path]
+
+
+# The store of a bare repository: the documents of its current branch, read from Git objects. Read-only.
+
+
+MAX_FOLDERS = 10_000
+"""Maximum number of folders whose ignore rules are cached."""
+_READ_ONLY = "it is a bare repository; serve a clone of it to write"
+
+
+class BareStore(TreeStore):
+    """`domain.ports.Store` of a bare repository.
+
+    Args:
+        repository: The repository.
+        identity: A stable key of the repository on this machine.
+        refusal: The reason why it cannot be written, and what to do instead.
+    """
+
+    def __init__(self, repository: GitRepository, identity: str, refusal: str = _READ_ONLY) -> None:
+        name = repository.gitdir.name.removesuffix(".git")
+        hides = _CurrentRules(repository).hides
+        source = TreeSource(repository=repository, commit=lambda: repository.head, hides=hides)
+        renames = RenameFinder(repository, "", self._hidden)
+        super().__init__(name, identity, source, GitHistory(repository, "", None, renames), refusal)
+        self._past = CommitLookup(repository, name, identity, renames)
+
+    @property
+    def past(self) -> PastCommits | None:
+        """The commits of the current branch."""
+        return self._past
+
+
+class _CurrentRules:
+    """The ignore rules of the current commit. Thread-safe."""
+
+    def __init__(self, repository: GitRepository) -> None:
+        self._repository = repository
+        self._at = lru_cache(MAX_FOLDERS)(self._read)
+
+    def hides(self, path: str, is_folder: bool) -> bool:
+        """Whether an entry is ignored, by its path; the folders above it are not considered."""
+        rules = self._at(self._repository.head, path.rpartition("/")[0])
+        return bool(rules) and bool(verdict(rules, path.split("/"), is_folder=is_folder))
+
+    def _read(self, commit: str, folder: str) -> OwnRules:
+        return PastRules(self._repository, commit, "").at(folder.split("/") if folder else [])

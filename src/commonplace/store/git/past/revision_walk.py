@@ -1,11 +1,14 @@
-"""Walks a repository's commits: those that touched a path, and what each of them changed."""
+"""Walks a repository's commits: those that touched a path, what each of them changed, and what it renamed."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import islice
+from threading import Lock
 from typing import NamedTuple
 
 import pygit2
@@ -15,7 +18,10 @@ from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.trees.tree_diff import TreeDiff
+from commonplace.store.git.trees import TreeDiff
+
+# Walks a repository's commits: those that touched a path, and what each of them changed.
+
 
 Spans = dict[Address, tuple[Commit, Commit]]
 """First and last commit by document."""
@@ -162,3 +168,236 @@ def commit_value(commit: pygit2.Commit, addresses: tuple[Address, ...] = ()) -> 
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
+
+
+# Finds the files that a commit renamed, by the rule of `git log -M`.
+#
+# Git stores no renames: they are derived from the files that a commit removed and those that it added. The rule is
+# that of diffcore-rename.c and diffcore-delta.c in Git 2.47: equal bytes first, then a unique file name with three
+# quarters of the bytes in common, then the most similar of the rest, from one half of the bytes. A removed file
+# continues in one added file. Copies are no renames, because the copied page still exists and has its own history.
+
+
+MOVED_TRAILER = "Moved: "
+"""Beginning of the line of a commit's message that states a move which the rule alone does not find."""
+TRAILER_ARROW = " => "
+"""Separates the old path from the new one in a `MOVED_TRAILER` line."""
+MIN_SIMILARITY = 0.5
+"""Minimum share of bytes in common, 0 to 1, of a renamed file that was changed (`-M50%`)."""
+MIN_SIMILARITY_OF_NAMESAKES = 0.75
+"""The same for the only removed and the only added file of one name, which are compared with each other only."""
+MAX_COMPARED_BYTES = 1_000_000
+"""Maximum size in bytes of a file that is compared with others; larger files are renamed only with equal bytes."""
+MAX_PAIRS = 10_000
+"""Maximum number of pairs of a removed and an added file that are compared in a commit (Git: a million)."""
+MAX_CACHED_RENAMES = 100_000
+"""Maximum number of cached renames, and of commits; the cache is cleared when it is full."""
+_CHUNK = re.compile(rb"[^\n]{0,63}\n|[^\n]{1,64}")
+"""The units that are counted: lines, in pieces of up to 64 bytes."""
+_TEXT_BYTES = 8_000
+"""Number of bytes at the beginning of a file in which a NUL marks it as binary."""
+
+Renames = Mapping[Address, Address]
+"""The old address of each renamed file, by its new address."""
+_Files = dict[bytes, bytes]
+"""Blob ids (20 bytes) by path."""
+
+
+class RenameFinder:
+    """The renames of commits, below a folder. Thread-safe; results are cached, because commits never change.
+
+    Args:
+        repository: The repository.
+        folder: "" or a path without trailing slash.
+        hides: Whether a file is ignored. The history of a page ends where it comes from an ignored file.
+    """
+
+    def __init__(self, repository: GitRepository, folder: str, hides: Callable[[Address], bool]) -> None:
+        self._repository = repository
+        self._folder = os.fsencode(folder)
+        self._hides = hides
+        self._known: dict[tuple[str, str, str], Renames] = {}
+        self._count = 0
+        self._lock = Lock()
+
+    def renames(self, trees: TreeDiff, commit: pygit2.Commit, parent: pygit2.Commit) -> Renames:
+        """The files that a commit renamed since one of its parents.
+
+        Args:
+            trees: A cache of the repository's trees.
+            commit: The commit.
+            parent: One of its parents.
+        """
+        old, new = (trees.at(str(one.tree_id), self._folder) for one in (parent, commit))
+        message = commit.raw_message.decode("utf-8", "replace") if MOVED_TRAILER.encode() in commit.raw_message else ""
+        key = old, new, message
+        with self._lock:
+            renames = self._known.get(key)
+        if renames is None:
+            renames = self._found(list(trees.differences(old, new)) if old else [], message)
+            with self._lock:
+                if self._count > MAX_CACHED_RENAMES:
+                    self._known.clear()
+                    self._count = 0
+                self._known[key] = renames
+                self._count += 1 + len(renames)
+        return renames
+
+    def renames_since_parent(self, trees: TreeDiff, commit: pygit2.Commit, changed: Mapping[bytes, bytes]) -> Renames:
+        """The files that a commit with one parent renamed; empty for a merge, whose branches have the renames.
+
+        Args:
+            trees: A cache of the repository's trees.
+            commit: The commit.
+            changed: The paths that the commit changed, each with its blob; b"" if the commit removed the file.
+        """
+        if len(commit.parent_ids) != 1 or all(changed.values()) or not any(changed.values()):
+            return {}
+        parents = parents_of(commit)
+        return self.renames(trees, commit, parents[0]) if parents else {}
+
+    def _found(self, differences: Sequence[tuple[bytes, bytes, bytes]], message: str) -> Renames:
+        removed = {path: before for path, before, after in differences if before and not after}
+        added = {path: after for path, before, after in differences if after and not before}
+        if not (removed and added):
+            return {}
+        prefix = self._folder + b"/" if self._folder else b""
+        stated = [
+            (source.removeprefix(prefix), target.removeprefix(prefix))
+            for source, target in _stated(message)
+            if source.startswith(prefix) and target.startswith(prefix)
+        ]
+        pairs = renames_of(removed, added, self._content, stated).items()
+        addresses = ((_address(target), _address(source)) for target, source in pairs)
+        return {
+            target: source
+            for target, source in addresses
+            if target and source and target.is_document == source.is_document and not self._hides(source)
+        }
+
+    def _content(self, blob: bytes) -> bytes | None:
+        """The bytes of a blob; None if it is too large to be compared."""
+        identifier = blob.hex()
+        small = self._repository.size(identifier) <= MAX_COMPARED_BYTES
+        return self._repository.content(identifier) if small else None
+
+
+def renames_of(
+    removed: Mapping[bytes, bytes],
+    added: Mapping[bytes, bytes],
+    content: Callable[[bytes], bytes | None],
+    stated: Iterable[tuple[bytes, bytes]] = (),
+) -> dict[bytes, bytes]:
+    """The renames among the files that a commit removed and added.
+
+    Args:
+        removed: Blob id by path.
+        added: Blob id by path.
+        content: Returns the bytes of a blob; None for one that is not compared.
+        stated: Old and new path of moves that the commit states; each counts if the commit removed and added the paths.
+
+    Returns:
+        The old path by the new path.
+    """
+    left, new = dict(removed), dict(added)
+    renames: dict[bytes, bytes] = {}
+
+    def take(pairs: Iterable[tuple[bytes, bytes]]) -> None:
+        for source, target in pairs:
+            if source in left and target in new:
+                renames[target] = source
+                del left[source], new[target]
+
+    texts = _Texts(content)
+    take(stated)
+    take(_equal(left, new))
+    if left and new:
+        take(_namesakes(left, new, texts))
+    if left and new and len(left) * len(new) <= MAX_PAIRS:
+        take(_similar(left, new, texts))
+    return renames
+
+
+class _Texts:
+    """The chunks of blobs, each read once."""
+
+    def __init__(self, content: Callable[[bytes], bytes | None]) -> None:
+        self._content = content
+        self._known: dict[bytes, tuple[int, Counter[bytes]]] = {}
+
+    def similarity(self, old: bytes, new: bytes) -> float:
+        """The similarity of two blobs; 0 if one is empty, too large, or less than half as long as the other."""
+        (size, chunks), (new_size, new_chunks) = self._of(old), self._of(new)
+        if min(size, new_size) < MIN_SIMILARITY * max(size, new_size, 1):
+            return 0.0
+        return _common(chunks, new_chunks) / max(size, new_size)
+
+    def _of(self, blob: bytes) -> tuple[int, Counter[bytes]]:
+        if blob not in self._known:
+            text = self._content(blob) or b""
+            self._known[blob] = len(text), _chunks(text)
+        return self._known[blob]
+
+
+def _chunks(text: bytes) -> Counter[bytes]:
+    is_text = b"\0" not in text[:_TEXT_BYTES]
+    return Counter(_CHUNK.findall(text.replace(b"\r\n", b"\n") if is_text else text))
+
+
+def _common(old: Counter[bytes], new: Counter[bytes]) -> int:
+    """Number of bytes in the chunks that two texts have in common."""
+    fewer, more = (old, new) if len(old) < len(new) else (new, old)
+    return sum(len(chunk) * min(count, more[chunk]) for chunk, count in fewer.items() if chunk in more)
+
+
+def _stated(message: str) -> Iterator[tuple[bytes, bytes]]:
+    for line in message.splitlines():
+        parts = line.removeprefix(MOVED_TRAILER).split(TRAILER_ARROW) if line.startswith(MOVED_TRAILER) else []
+        for at in range(1, len(parts)):
+            yield TRAILER_ARROW.join(parts[:at]).encode(), TRAILER_ARROW.join(parts[at:]).encode()
+
+
+def _equal(removed: _Files, added: _Files) -> Iterator[tuple[bytes, bytes]]:
+    """Pairs with equal bytes, those of the same name first. Takes account of the pairs taken meanwhile."""
+    for is_named in (True, False):
+        sources: dict[tuple[bytes, bytes], list[bytes]] = {}
+        for path in sorted(removed, reverse=True):
+            sources.setdefault((removed[path], _name(path) if is_named else b""), []).append(path)
+        for target in sorted(added):
+            if same := sources.get((added[target], _name(target) if is_named else b"")):
+                yield same.pop(), target
+
+
+def _namesakes(removed: _Files, added: _Files, texts: _Texts) -> Iterator[tuple[bytes, bytes]]:
+    """Similar pairs with a name that no other file of either side has."""
+    counts = Counter(map(_name, removed)), Counter(map(_name, added))
+    sources = {_name(path): path for path in removed}
+    for target in sorted(added):
+        name = _name(target)
+        if counts[0][name] == counts[1][name] == 1:
+            source = sources[name]
+            if texts.similarity(removed[source], added[target]) >= MIN_SIMILARITY_OF_NAMESAKES:
+                yield source, target
+
+
+def _similar(removed: _Files, added: _Files, texts: _Texts) -> Iterator[tuple[bytes, bytes]]:
+    """Similar pairs, the most similar first; among equally similar ones, those of the same name."""
+    scores = (
+        (texts.similarity(blob, new_blob), source, target)
+        for source, blob in removed.items()
+        for target, new_blob in added.items()
+    )
+    pairs = [one for one in scores if one[0] >= MIN_SIMILARITY]
+    pairs.sort(key=lambda one: (-one[0], _name(one[1]) != _name(one[2]), one[2], one[1]))
+    return ((source, target) for _, source, target in pairs)
+
+
+def _name(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]
+
+
+def _address(path: bytes) -> Address | None:
+    try:
+        return parse_address(os.fsdecode(path))
+    except InvalidInputError:
+        return None

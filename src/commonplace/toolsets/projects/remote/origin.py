@@ -21,8 +21,7 @@ from commonplace.store.folder.writer_lock import WAIT_SECONDS
 from commonplace.store.git.refs import remove_ref, set_ref
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git_command import GitResult, end_group
-from commonplace.store.packs import gather
-from commonplace.store.remotes import exchange
+from commonplace.store.remotes import exchange, gather
 from commonplace.toolsets.projects.remote.published_branch import (
     BRANCH,
     REMOTE,

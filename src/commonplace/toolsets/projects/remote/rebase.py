@@ -10,9 +10,9 @@ from typing import cast
 import pygit2
 from pygit2.enums import FileMode, MergeFlag, SortMode
 
-from commonplace.store.git.layout.inspection import require_plain_objects
+from commonplace.store.git.layout import require_plain_objects
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.trees.tree_diff import TreeDiff
+from commonplace.store.git.trees import TreeDiff
 from commonplace.toolsets.projects.rules.merge import MergeSides, conflict_unit, merge_file
 
 _PLAIN = FileMode.BLOB

@@ -24,11 +24,11 @@ from commonplace.store.disk.journal import Journal
 from commonplace.store.folder.publisher import own_programs
 from commonplace.store.folder.transaction_writer import TransactionWriter
 from commonplace.store.folder.writer_lock import WAIT_SECONDS, WriterLock, lock_file
+from commonplace.store.git import gitdir_files
 from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.layout import gitdir_files
-from commonplace.store.git.layout.discovery import find_repository
+from commonplace.store.git.layout import find_repository
 from commonplace.store.git.repository import GitRepository, guarded
-from commonplace.store.git.worktree.filters import is_ignored
+from commonplace.store.git.worktree import is_ignored
 from commonplace.toolsets.projects.remote.activity_log import ActivityLogFile
 from commonplace.toolsets.projects.remote.origin import Origin
 from commonplace.toolsets.projects.remote.published_branch import mark_published_branch

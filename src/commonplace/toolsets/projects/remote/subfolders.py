@@ -10,7 +10,7 @@ from pathlib import Path
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import StorageError
 from commonplace.store.disk.folder import opened_folder
-from commonplace.store.disk.mounts import reports_changes
+from commonplace.store.disk.inotify import reports_changes
 from commonplace.toolsets.projects.remote.stat_cache import StatCache
 
 _ABSENT = (FileNotFoundError, NotADirectoryError)

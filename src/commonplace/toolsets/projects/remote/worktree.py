@@ -21,15 +21,12 @@ from commonplace.store.disk.file_swap import FileChange, SeenFile, storage_error
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.retention import Retention
 from commonplace.store.folder.transaction_writer import TransactionWriter
-from commonplace.store.git.branch_move import BranchMove
 from commonplace.store.git.commit_writer import GitWriter
-from commonplace.store.git.commits import PlannedCommit, commit_message
+from commonplace.store.git.commits import BranchMove, PlannedCommit, commit_message
 from commonplace.store.git.objects import MODE_EXECUTABLE, MODE_FILE, TreeEntry
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.trees.tree_diff import TreeDiff
-from commonplace.store.git.worktree.changes import changed_files
-from commonplace.store.git.worktree.filters import stored_form
-from commonplace.store.git.worktree.ignored import GitIgnoreRules
+from commonplace.store.git.trees import TreeDiff
+from commonplace.store.git.worktree import GitIgnoreRules, changed_files, stored_form
 from commonplace.store.names import checked_tree_path
 from commonplace.toolsets.projects.rules.registry import (
     ACTIVITY_FILE,

@@ -10,7 +10,7 @@ import pytest
 from committing import write
 from commonplace.domain.errors import Code
 from commonplace.store import open_store
-from commonplace.store.diagnostics import diagnose
+from commonplace.store.discovery import diagnose
 from commonplace.store.git.layout import UntrustedRepositoryError
 from support import MakeRepo
 

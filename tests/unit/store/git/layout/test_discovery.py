@@ -13,7 +13,7 @@ from committing import committing, write
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import Code, ReadOnlyError
 from commonplace.store import open_store
-from commonplace.store.diagnostics import diagnose
+from commonplace.store.discovery import diagnose
 from commonplace.store.git.layout import UntrustedRepositoryError
 from support import GitRepo, MakeRepo
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.store.git.layout import UntrustedRepositoryError
-from commonplace.store.git.layout.ownership import is_named_safe, require_owned
+from commonplace.store.git.layout import UntrustedRepositoryError, is_named_safe, require_owned
 
 
 def safe(monkeypatch: pytest.MonkeyPatch, *values: str) -> None:

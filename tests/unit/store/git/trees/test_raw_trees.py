@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.store.git.objects import RawTree, format_tree, in_order, parse_tree
-from commonplace.store.git.trees.raw_trees import RawTreeCache, differing_entries
+from commonplace.store.git.trees import RawTreeCache, differing_entries
 
 MODES = st.sampled_from([b"100644", b"100755", b"40000", b"120000", b"160000"])
 NAMES = st.one_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.trees.tree_cache import TreeCache
+from commonplace.store.git.trees import TreeCache
 from support import GitRepo, MakeRepo
 
 

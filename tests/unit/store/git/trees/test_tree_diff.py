@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import GitError
+from commonplace.store.git import trees as tree_diff
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.trees import tree_diff
-from commonplace.store.git.trees.tree_diff import TreeDiff
+from commonplace.store.git.trees import TreeDiff
 from support import new_repo
 
 

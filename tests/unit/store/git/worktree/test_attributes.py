@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree.attributes import attributes_of
+from commonplace.store.git.worktree import attributes_of
 from support import Amount, GitRepo, new_repo
 
 PARTS = ("a", "b", "ab", "a.md", "b.txt", "x y", "éa")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree.changes import changed_files
+from commonplace.store.git.worktree import changed_files
 from support import Amount, GitRepo, new_repo
 
 

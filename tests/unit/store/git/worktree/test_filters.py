@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.domain.revisions import revision_of
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree.filters import stored_form
+from commonplace.store.git.worktree import stored_form
 from support import GitRepo, new_repo
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree.ignored import GitIgnoreRules
+from commonplace.store.git.worktree import GitIgnoreRules
 from support import Amount, GitRepo, new_repo
 
 PARTS = ("a", "b", "ab", "a.md", "b.txt", "x y", "éa")

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import GitError
+from commonplace.store.git import worktree
 from commonplace.store.git.repository import GitRepository
-from commonplace.store.git.worktree import pattern_file
-from commonplace.store.git.worktree.attributes import attributes_of
-from commonplace.store.git.worktree.changes import changed_files
-from commonplace.store.git.worktree.filters import stored_form
-from commonplace.store.git.worktree.ignored import GitIgnoreRules
+from commonplace.store.git.worktree import GitIgnoreRules, attributes_of, changed_files, stored_form
 from hostile.gitdirs import LONG, STARS
 from support import GitRepo, new_repo
 
@@ -53,6 +50,6 @@ def test_a_pattern_file_that_is_no_regular_file_says_nothing_and_a_large_one_is_
     assert not GitIgnoreRules(found).ignores("a.md")
     (repo.path / name).unlink()
     repo.write(name, "a.md text\n" * 10)
-    monkeypatch.setattr(pattern_file, "MAX_BYTES", 20)
+    monkeypatch.setattr(worktree, "MAX_BYTES", 20)
     with pytest.raises(GitError, match="larger than 20 bytes"):
         _ = stored_form(found, "a.md", b"a\r\n"), GitIgnoreRules(found).ignores("a.md")

@@ -13,7 +13,7 @@ from commonplace.domain.cluster.replicas import ReplicaStatus
 from commonplace.domain.links import link_key
 from commonplace.replication import Follower
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from commonplace.toolsets.cascade.rules.values import LayerRank
 from commonplace.toolsets.cascade.service.layers import FolderLayer, StateLog, is_settled
 from indexed import PERMISSIONS, Indexed, permissions_hold

@@ -12,7 +12,7 @@ from commonplace.index import open_index
 from commonplace.replication import Follower
 from commonplace.services.collections import Collection
 from commonplace.store.replica.clone import ReplicaClone
-from commonplace.store.replica.source import parse_source
+from commonplace.store.replica.clone_repository import parse_source
 from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, with_call
 from commonplace.toolsets.notes.service.repeats import WriteCall
 from remotes.replicas import team

@@ -1,1 +1,0 @@
-"""Git's index: updates of the entries of committed paths."""

@@ -1,1 +1,0 @@
-"""Tree objects of Git: cached, compared and walked."""

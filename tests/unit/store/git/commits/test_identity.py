@@ -1,0 +1,83 @@
+"""Author, committer and times of commits."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.domain.changes import Author
+from commonplace.store.git.commits import clean_message, person_of, signature, with_trailer
+
+PERSON = Author("Ann", "ann@example.org")
+
+
+def unset(_: str) -> str:
+    """A configuration without anything."""
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (Author("A <b>\n", "x@y>"), Author("A b", "x@y")),
+        (Author("  .,", "\0"), Author("commonplace", "commonplace@localhost")),
+        (Author("日本 語", "é@ü"), Author("日本 語", "é@ü")),
+    ],
+)
+def test_names_cannot_break_a_commit(given: Author, expected: Author) -> None:
+    found = signature("author", unset, given).author
+    assert (found.name, found.email) == (expected.name, expected.email)
+
+
+@pytest.mark.parametrize(
+    ("text", "when", "offset"),
+    [
+        ("1700000000 +0130", 1700000000, 90),
+        ("@1700000000 -0800", 1700000000, -480),
+        ("2023-11-14T22:13:20+00:00", 1700000000, None),
+    ],
+)
+def test_dates_of_the_environment_are_heeded(
+    monkeypatch: pytest.MonkeyPatch, text: str, when: int, offset: int | None
+) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_DATE", text)
+    found = signature("author", unset)
+    assert found.when == when
+    assert offset is None or found.offset == offset
+
+
+def test_a_date_that_is_none_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_DATE", "tomorrow")
+    assert signature("author", unset).when > 1_700_000_000
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("A", "A\n\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("A\n\nBody text", "A\n\nBody text\n\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("A\n\nFixes: 1\nReviewed-by: B", "A\n\nFixes: 1\nReviewed-by: B\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("Fix: this", "Fix: this\n\nSigned-off-by: Ann <ann@example.org>\n"),
+        ("A\n\nSigned-off-by: Ann <ann@example.org>", "A\n\nSigned-off-by: Ann <ann@example.org>\n"),
+    ],
+)
+def test_a_sign_off_stands_where_git_puts_it(message: str, expected: str) -> None:
+    assert with_trailer(clean_message(message), f"Signed-off-by: {PERSON.name} <{PERSON.email}>") == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "email"),
+    [
+        ("claude-code", "claude-code", "claude-code@localhost"),
+        (" Visual Studio Code ", "Visual Studio Code", "visual-studio-code@localhost"),
+        ("Evil <x@y>\nSigned-off-by: z", "Evil x@ySigned-off-by: z", "evil-x-ysigned-off-by-z@localhost"),
+        ("助手", "助手", "client@localhost"),
+        ("x" * 200, "x" * 100, "x" * 100 + "@localhost"),
+    ],
+)
+def test_a_program_is_named_on_one_line(program: str, name: str, email: str) -> None:
+    assert person_of(program) == Author(name, email)
+
+
+@pytest.mark.parametrize("program", ["", " .,", "<>", "\ud800"])
+def test_a_program_without_a_name_is_nobody(program: str) -> None:
+    assert person_of(program) is None
