@@ -102,6 +102,10 @@ class History(Protocol):
         """
         ...
 
+    def count(self) -> int:
+        """Number of commits that touched anything in the folder. Cached by HEAD."""
+        ...
+
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""
         ...

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +271,7 @@ def test_links_follow_every_write(used: Site) -> None:
 
 
 def test_old_revisions_and_a_limited_history(used: Site) -> None:
-    server, _ = used
+    server, repo = used
     revisions = [ask(server, "PUT", "/pages/many", {"content": "v0"}).json["revision"]]
     for number in range(1, 5):
         body = {"content": f"v{number}", "revision": revisions[-1]}
@@ -279,7 +281,28 @@ def test_old_revisions_and_a_limited_history(used: Site) -> None:
     assert ask(server, "GET", "/pages/many").json["content"] == "v4"
     history = ask(server, "GET", "/pages/many/history?limit=2").json["history"]
     assert [one["revision"] for one in history] == [revisions[4], revisions[3]]
-    assert len(ask(server, "GET", "/changelog?limit=2").json["entries"]) == 2
+    commits = int(repo.git("rev-list", "--count", "HEAD"))
+    for limit in (2, commits, commits + 1):
+        changes = ask(server, "GET", f"/changelog?limit={limit}").json
+        assert (len(changes["entries"]), changes["total"]) == (min(limit, commits), commits)
+
+
+def test_of_two_renames_and_two_deletions_at_once_one_finds_no_page(used: Site) -> None:
+    server, _ = used
+    for number in range(6):
+        path = f"both/{number}"
+        ask(server, "PUT", f"/pages/{path}", {"content": "x"})
+        calls: list[Callable[[], Answer]] = [
+            partial(ask, server, "POST", f"/pages/{path}/rename", {"new_path": f"{path}-{side}"}) for side in "ab"
+        ]
+        if number % 2:
+            calls = [partial(ask, server, "DELETE", f"/pages/{path}", {})] * 2
+        with ThreadPoolExecutor(len(calls)) as pool:
+            answers = [future.result() for future in [pool.submit(call) for call in calls]]
+        assert sorted(one.status for one in answers) == [200, 404]
+        (lost,) = (one.json for one in answers if one.status == 404)
+        assert (lost["error"], lost["kind"]) == (f"Page not found: {path}.", "page")
+        assert path not in lost.get("nearest", [])
 
 
 @pytest.mark.parametrize("header", ["", "Basic abc", "Bearer wrong-key", "Bearer", f"bearer{KEY}"])

@@ -108,6 +108,10 @@ class _RecordDates:
             if page is not None
         }
 
+    def count(self) -> int:
+        """0: there are no commits."""
+        return 0
+
     def touched_since(self, commit: str) -> set[Address] | None:
         """None (unknown), so that all pages are dated again."""
         del commit

@@ -29,6 +29,7 @@ from commonplace.store.git.past.revision_walk import (
     changed_paths,
     commit_value,
     commits_touching,
+    count_touching,
     document_address,
     oldest_first,
     parents_of,
@@ -53,6 +54,10 @@ class NoHistory:
         """No commits."""
         del address, limit, offset
         return []
+
+    def count(self) -> int:
+        """0."""
+        return 0
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """No commits."""
@@ -125,6 +130,8 @@ class GitHistory:
         self._renames = renames
         self._spans = DocumentSpans(repository, prefix.rstrip("/"), renames)
         self._ancestors = AncestorCache(repository)
+        self._counted = ("", 0)
+        """A commit, and the number of commits up to it that touched the folder."""
 
     @property
     def available(self) -> bool:
@@ -151,6 +158,14 @@ class GitHistory:
         trees = TreeDiff(self._repository)
         chosen = islice(commits, offset, offset + limit)
         return [commit_value(commit, self._documents(trees, commit)) for commit, _ in chosen]
+
+    def count(self) -> int:
+        """Number of commits that touched the folder, as `log` lists them. Without merges only new ones are read."""
+        head, known = self.head(), self._counted
+        if head != known[0]:
+            path = self._prefix.rstrip("/")
+            self._counted = known = (head, count_touching(self._repository, head, path, known) if head else 0)
+        return known[1]
 
     def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
         """The commits that touched the document, newest first, with its bytes in each; b"" if the commit lacks it."""

@@ -97,6 +97,24 @@ def commits_touching(
                 heappush(queue, (-parent.commit_time, len(met), parent, before))
 
 
+def count_touching(repository: GitRepository, head: str, path: str, known: tuple[str, int]) -> int:
+    """The number of commits that `commits_touching` yields.
+
+    Args:
+        repository: The repository.
+        head: A commit.
+        path: Path in the repository.
+        known: Another commit and its count, which is used if all commits after it have one parent.
+    """
+    total, is_line = 0, True
+    for commit, _ in commits_touching(repository, head, path):
+        if is_line and str(commit.id) == known[0]:
+            return total + known[1]
+        is_line = is_line and len(commit.parent_ids) == 1
+        total += 1
+    return total
+
+
 def _followed(
     commit: pygit2.Commit, path: bytes, trees: TreeDiff, blobs: Mapping[str, str] | None
 ) -> tuple[bool, list[pygit2.Commit]]:

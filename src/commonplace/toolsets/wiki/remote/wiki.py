@@ -219,6 +219,10 @@ class RemoteNoteQueries:
         answer = self._client.get("/changelog", "entries", limit=limit)
         return list(map(json_values.change, json_values.objects(answer, "entries")))
 
+    def change_count(self) -> int:
+        """Number of all commits that changed the wiki, as the server counts them."""
+        return int(json_values.number(self._client.get("/changelog", "entries", limit=1), "total"))
+
 
 class RemoteAttachments:
     """The attachments of a server."""

@@ -181,11 +181,13 @@ def all_links(request: RestRequest) -> RestResponse:
 def changelog(request: RestRequest) -> RestResponse:
     """The latest commits."""
     query = cast("models.ChangelogParameters", request.query)
+    queries = request.services.of(WIKI_KEY).queries
     entries = [
         models.ChangeEntry(**_commit(change).model_dump(), pages_affected=list(change.pages))
-        for change in request.services.of(WIKI_KEY).queries.changes(query.limit)
+        for change in queries.changes(query.limit)
     ]
-    return RestResponse(models.Changelog(entries=entries, total=len(entries)))
+    total = len(entries) if len(entries) < query.limit else queries.change_count()
+    return RestResponse(models.Changelog(entries=entries, total=total))
 
 
 def list_attachments(request: RestRequest) -> RestResponse:

@@ -329,6 +329,10 @@ class NoteQueries(Protocol):
         """The latest commits with the notes that they changed, newest first."""
         ...
 
+    def change_count(self) -> int:
+        """Number of all commits that changed the wiki."""
+        ...
+
 
 class NoteVersions(Protocol):
     """Access to the versions of notes: diffs and restoring."""

@@ -75,14 +75,19 @@ def require_note(collection: Collection, path: str) -> Address:
     """
     address = find_note(collection, path)
     if address is None:
-        raise NotFoundError(
-            f"Page not found: {path}.",
-            kind="page",
-            hint="Create it, or list the pages to see which there are.",
-            reference=path,
-            nearest=collection.index.nearest(path),
-        )
+        raise missing(collection, path)
     return address
+
+
+def missing(collection: Collection, path: str) -> NotFoundError:
+    """The error for a page that does not exist."""
+    return NotFoundError(
+        f"Page not found: {path}.",
+        kind="page",
+        hint="Create it, or list the pages to see which there are.",
+        reference=path,
+        nearest=[name for name in collection.index.nearest(path) if name != path],
+    )
 
 
 def state_of(collection: Collection, address: Address) -> NoteState:

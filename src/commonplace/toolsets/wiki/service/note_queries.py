@@ -139,6 +139,10 @@ class LocalNoteQueries:
             for commit in commits
         ]
 
+    def change_count(self) -> int:
+        """Number of all commits that changed the wiki."""
+        return self._collection.store.history.count()
+
 
 def _asked(query: str) -> str:
     if not query.strip():

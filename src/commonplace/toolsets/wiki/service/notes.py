@@ -270,11 +270,15 @@ class LocalNotes:
 
         Raises:
             ConflictError: the revision is not the current one.
+            NotFoundError: kind "page": another writer renamed or deleted the note.
             PreconditionError: a condition is false.
         """
-        if demand.is_empty:
-            return write(self._intent(message))
-        return on_latest(self._collection, lambda: self._written_as_demanded(address, write, demand, message))
+        try:
+            if demand.is_empty:
+                return write(self._intent(message))
+            return on_latest(self._collection, lambda: self._written_as_demanded(address, write, demand, message))
+        except NotFoundError as error:  # another writer renamed or deleted it since it was looked up
+            raise note_lookup.missing(self._collection, address.id) from error
 
     def _written_as_demanded(
         self, address: Address, write: Callable[[WriteRequest], WriteReceipt], demand: _Demand, message: str

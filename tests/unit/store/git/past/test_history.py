@@ -43,6 +43,26 @@ def test_the_log_of_the_folder_is_git_logs_and_tells_the_documents(repo: GitRepo
     assert str(log[-1].when) == repo.git("log", "--format=%at").splitlines()[-1]
 
 
+def test_the_count_is_that_of_git_log_after_commits_and_merges(repo: GitRepo, below: str) -> None:
+    past = history(repo.path / below)
+    arguments = ["--", below] if below else []
+
+    def both() -> tuple[int, int]:
+        return past.count(), len(subjects(repo, *arguments))
+
+    counts = [both()]
+    for number in range(2):
+        repo.commit(**{f"{below}/new{number}.md".lstrip("/"): "x\n"})
+        counts.append(both())
+    repo.git("checkout", "-q", "-b", "aside", "HEAD~1")
+    repo.commit(**{f"{below}/aside.md".lstrip("/"): "x\n"})
+    repo.git("checkout", "-q", "-")
+    repo.git("merge", "-q", "--no-edit", "aside")
+    counts += [both(), both()]
+    assert all(count == of_git for count, of_git in counts)
+    assert [count - counts[0][0] for count, _ in counts[1:3]] == [1, 2]
+
+
 def test_pages_of_the_log_fit_together(repo: GitRepo, below: str) -> None:
     past = history(repo.path / below)
     whole = past.log(A, limit=50)
