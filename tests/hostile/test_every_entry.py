@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,6 +62,9 @@ WITH_PATHS: Mapping[str, Sequence[Entry]] = {
         ("read_file", lambda text: {"concept_id": text}),
         ("read_file", lambda text: {"concept_id": "a", "layer": text}),
         ("get_links", lambda text: {"concept_id": text}),
+        ("log_capture", lambda text: {"kind": "gotcha", "title": text, "sections": {"body": text}, "links": [text]}),
+        ("log_capture", lambda text: {"kind": "gotcha", "title": "T", "sections": {text: "x"}, "confidence": text}),
+        ("confirm_capture", lambda text: {"token": text}),
     ),
     "projects": (
         ("get_project_main", lambda text: {"project_id": text}),
@@ -121,8 +125,11 @@ def ground(tmp_path: Path) -> Ground:
     """Bases of every kind, and secrets beside them."""
     repos = [new_repo(tmp_path / "kb", FILES)]
     write_cascade(
-        tmp_path, {"low": (0, {"a.md": "---\ntype: T\n---\n# A\n"}), "high": (1, {"a.md": "---\ntype: T\n---\n# B\n"})}
+        tmp_path,
+        {"low": (0, {"a.md": "---\ntype: T\n---\n# A\n"}), "high": (1, {"a.md": "---\ntype: T\n---\n# B\n"})},
+        {"name": "live", "level": 2, "path": "live", "live": True, "git": {"profileName": "../../A"}},
     )
+    repos.append(new_repo(tmp_path / "live", {"n.md": "# N\n"}))
     write_space(tmp_path / "space")
     with opened(tmp_path, "projects") as tools:
         tools.answer("update_project_main", {"project_id": "app", "content": "# App\n"})
@@ -171,6 +178,21 @@ def test_no_option_reaches_git_through_a_tool(toolset: str, ground: Ground) -> N
         for text in (option.format(out=ground.out) for option in OPTIONS):
             for tool, arguments in WITH_OPTIONS[toolset]:
                 assert CANARY not in tools.answer(tool, arguments(text)), (tool, text)
+    ground.assert_untouched()
+
+
+def test_no_capture_is_written_outside_its_folder(ground: Ground, amount: Amount) -> None:
+    chance = random.Random("captures")
+    with opened(ground.place, "cascade") as tools:
+        for _ in range(amount(20, 5000)):
+            text = path_string(chance, ground.secret)
+            capture = {"kind": "gotcha", "title": text, "sections": {"body": text}, "links": [text]}
+            token = re.search("'token': '([^']+)'", tools.answer("log_capture", capture))
+            if token:
+                assert CANARY not in tools.answer("confirm_capture", {"token": token[1]})
+    files = [path for path in (ground.place / "live").rglob("*.md") if path.name != "n.md"]
+    assert files
+    assert {path.parent for path in files} == {ground.place / "live/captures/gotcha"}
     ground.assert_untouched()
 
 

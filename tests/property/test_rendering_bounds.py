@@ -27,7 +27,6 @@ from indexed import Indexed
 from serving import Server, served
 from ways.heavy_pages import KINDS, table
 
-SOAKING = bool(os.environ.get("SOAK"))
 SIZE = 60_000
 """Bytes of a sampled page."""
 SOURCE = "it is shown as its source"
@@ -97,6 +96,25 @@ def test_many_embeds_of_a_costly_page_end_with_the_budget_of_embeds(tmp_path: Pa
             assert renderer.embeds.budget.events > -MAX_EVENTS
 
 
+def test_a_page_that_many_embeds_name_is_read_once_and_one_too_large_for_them_not_at_all(tmp_path: Path) -> None:
+    files = {
+        "large.md": "# Large\n\n" + "text " * 150_000,
+        "small.md": "# Small\n\nSome text.\n",
+        "here.md": "# Here\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        reads: list[Address] = []
+        collection = Collection("base", base.store, base.index)
+        read = base.index.document
+        base.index.document = lambda address: reads.append(address) or read(address)  # type: ignore[method-assign]
+        source = "![[large]]\n\n![[large#Large]]\n\n![[small]]\n\n" * 10
+        renderer = Renderer(Collections(lambda: [collection]), collection, Urls("base"))
+        html = renderer.document(read_document(Address("here.md"), source.encode()))
+        assert html.count("Some text.") == 10
+        assert html.count('class="embed"') == 30
+        assert sorted(reads) == [Address("large.md"), Address("small.md")]
+
+
 def cpu_seconds(server: Server) -> float:
     fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -108,7 +126,7 @@ def resident(server: Server, name: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(f"{name}:"))
 
 
-@pytest.mark.skipif(not SOAKING, reason="a server and 1 MB pages of every kind; run with SOAK=1")
+@pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_page_of_1_mb_costs_at_most_two_seconds_and_200_mb_on_every_face(kind: str, tmp_path: Path) -> None:
     text = KINDS[kind](1_000_000)

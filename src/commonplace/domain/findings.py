@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from commonplace.domain.documents import Finding, Severity
 
@@ -56,6 +57,31 @@ RULES: Mapping[str, Severity] = {
 """Severity of each rule."""
 SEVERITIES: tuple[Severity, ...] = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """All severities, most severe first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewFinding:
+    """A finding that a write newly causes, with its page."""
+
+    path: str
+    line: int = 0
+    """Line number from 1; 0 for the whole file, and for a page other than the written one."""
+    severity: Severity
+    rule: str
+    """A key of `RULES`."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewFindings:
+    """The findings that writes newly cause: the first ones, and the number of the others."""
+
+    shown: tuple[NewFinding, ...] = ()
+    more: int = 0
+    complete: bool = True
+    """Whether all were found in time."""
+
+
 _MILDER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.INFO, Severity.INFO: Severity.INFO}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +14,7 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Finding, LinkKind, Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError
-from commonplace.domain.findings import SEVERITIES, finding_of
+from commonplace.domain.findings import SEVERITIES, NewFinding, NewFindings, finding_of
 from commonplace.domain.links import NamedDocument, name_keys
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
@@ -23,11 +24,19 @@ from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.domain.schema.problems import declaration_findings
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.deadline import Deadline
 from commonplace.services.health.entry_rules import entry_findings, is_entry
-from commonplace.services.health.page_rules import broken_link, collection_findings, dead_anchor, page_findings
+from commonplace.services.health.page_rules import (
+    broken_link,
+    collection_findings,
+    dead_anchor,
+    page_findings,
+    text_rule_findings,
+)
 from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 from commonplace.services.writes import WriteReceipt
+from commonplace.services.writes.recorded import RecordedWrites
 
 STEP = 50
 """Number of entries between two progress reports."""
@@ -140,20 +149,19 @@ def collection_issues(
 
 
 MAX_NEW = 10
-"""Maximum number of new issues that the answer of a write names."""
+"""Maximum number of new findings that the answer of a write names."""
+
+FINDING_SECONDS = 1.0
+"""Maximum time in seconds by which looking for new findings delays an answer; usually some milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewIssues:
-    """The issues that a write newly causes: the first ones, and the number of the others."""
-
-    shown: tuple[Issue, ...] = ()
-    more: int = 0
-
-
-def new_issues(
-    collections: Collections, collection: Collection, address: Address, before: bytes | None, after: bytes | None
-) -> NewIssues:
+def new_findings(
+    collections: Collections,
+    collection: Collection,
+    address: Address,
+    contents: tuple[bytes | None, bytes | None],
+    moved_from: Address | None = None,
+) -> list[NewFinding]:
     """The errors and warnings that a write newly causes, in the page itself and in links of other pages to it.
 
     Both versions are checked against the index of now, so that only what differs between them counts.
@@ -162,12 +170,14 @@ def new_issues(
         collections: All open collections.
         collection: The collection of the page, whose index has the write.
         address: The page.
-        before: Its old bytes; None if it is new.
-        after: Its new bytes; None if it was deleted.
+        contents: Its old bytes, None if it is new, and its new bytes, None if it was deleted.
+        moved_from: Its old address; None if it has not moved.
     """
-    if before == after:
-        return NewIssues()
-    old, new = (read_document(address, raw) if raw is not None else None for raw in (before, after))
+    before, after = contents
+    if not address.is_document or (before == after and moved_from is None):
+        return []
+    old = read_document(moved_from or address, before) if before is not None else None
+    new = read_document(address, after) if after is not None else None
     issues: list[Issue] = []
     if new is not None:
         unchanged = (
@@ -181,18 +191,62 @@ def new_issues(
                 issues.append(issue)
     if old is not None:
         issues += _incoming(collection, old, new)
-    issues = list({(one.path, one.rule, one.message): one for one in issues}.values())
-    return NewIssues(tuple(issues[:MAX_NEW]), max(0, len(issues) - MAX_NEW))
+    return [
+        NewFinding(path=one.path, line=one.line, severity=one.severity, rule=one.rule, message=one.message)
+        for one in {(one.path, one.rule, one.message): one for one in issues}.values()
+    ]
 
 
-def issues_of_write(collections: Collections, collection: Collection, written: WriteReceipt) -> NewIssues | None:
-    """The new issues of a write that is not a rename; None if they cannot be found in time."""
+def shown_findings(findings: Sequence[NewFinding], more: int = 0, *, complete: bool = True) -> NewFindings:
+    """The first `MAX_NEW` findings, and the number of the others with `more`."""
+    return NewFindings(tuple(findings[:MAX_NEW]), more + max(0, len(findings) - MAX_NEW), complete)
 
-    def find() -> NewIssues:
-        after = collection.store.read(written.address) if written.revision else None
-        return new_issues(collections, collection, written.address, written.before, after)
 
-    return written.answer_by.within(find, f"{written.address}: looking for new findings")
+def findings_of_writes(collections: Collections, recorded: RecordedWrites) -> NewFindings:
+    """The findings that the writes of a call newly cause, as far as they are found within `FINDING_SECONDS`."""
+    found = list(recorded.findings)
+    complete = True
+    if recorded.receipts:
+
+        def find() -> bool:
+            for collection, written in recorded.receipts:
+                found.extend(_findings_of_write(collections, collection, written))
+            return True
+
+        limit = Deadline(time.monotonic() + FINDING_SECONDS)
+        complete = bool(limit.within(find, f"{recorded.receipts[-1][0].name}: looking for new findings"))
+    return shown_findings([*found], recorded.more, complete=complete)
+
+
+def _findings_of_write(collections: Collections, collection: Collection, written: WriteReceipt) -> list[NewFinding]:
+    if written.unchanged:
+        return []
+    after = collection.store.read(written.address) if written.revision else None
+    return new_findings(collections, collection, written.address, (written.before, after), written.moved_from)
+
+
+def own_findings(address: Address, before: bytes | None, after: bytes | None) -> list[NewFinding]:
+    """The findings that a write newly causes by the rules that need no index: front matter, blocks, texts."""
+    if after is None or before == after:
+        return []
+    seen = Counter(map(_kind_of_finding, _own(address, before) if before is not None else ()))
+    found: list[NewFinding] = []
+    for one in _own(address, after):
+        kind = _kind_of_finding(one)
+        seen[kind] -= 1
+        if seen[kind] < 0 and one.severity is not Severity.INFO:
+            found.append(
+                NewFinding(path=address.path, line=one.line, severity=one.severity, rule=one.rule, message=one.message)
+            )
+    return found
+
+
+def _own(address: Address, raw: bytes) -> list[Finding]:
+    return [*read_document(address, raw).findings, *text_rule_findings(raw)]
+
+
+def _kind_of_finding(finding: Finding) -> tuple[str, str]:
+    return finding.rule, _NUMBERS.sub("", finding.message)
 
 
 _NUMBERS = re.compile(r"[0-9]+")

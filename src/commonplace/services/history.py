@@ -13,6 +13,8 @@ from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection
 from commonplace.services.past import moment_of, require_history
 from commonplace.services.writes import UNCONDITIONAL, WriteReceipt, WriteRequest
+from commonplace.services.writes.documents import index_written
+from commonplace.services.writes.recorded import record_write
 from commonplace.services.writes.retries import on_latest
 
 RestoreAction: TypeAlias = Literal["created", "updated", "unchanged"]
@@ -109,9 +111,22 @@ def _restore(collection: Collection, address: Address, at: str, intent: WriteReq
                 current_revision=revision_of(current),
             )
         transaction.put(address, content, keep=True)
-    collection.index.update([address])
-    written = WriteReceipt(address, revision_of(content), transaction.receipt.commit, created=current is None)
-    return RestoreReport(written, "created" if current is None else "unchanged" if current == content else "updated")
+    return _restored(collection, address, (current, content), transaction.receipt.commit)
+
+
+def _restored(
+    collection: Collection, address: Address, contents: tuple[bytes | None, bytes], commit: str
+) -> RestoreReport:
+    """Index a file that was restored; its contents are those before and after."""
+    before, after = contents
+    written = record_write(
+        collection,
+        WriteReceipt(
+            address, revision_of(after), commit, created=before is None, before=before,
+            answer_by=index_written(collection, [address]), unchanged=before == after,
+        ),
+    )  # fmt: skip
+    return RestoreReport(written, "created" if before is None else "unchanged" if before == after else "updated")
 
 
 def trashed(collection: Collection, reference: str, revision: str = "") -> TrashItem | None:
@@ -176,11 +191,10 @@ def bring_back(
             )
         if there != content:
             transaction.put(to, content, keep=True)
-    collection.index.update([to])
+    restored = _restored(collection, to, (there, content), transaction.receipt.commit)
     if trash:
         trash.discard(item)
-    written = WriteReceipt(to, revision_of(content), transaction.receipt.commit, created=there is None)
-    return RestoreReport(written, "created" if there is None else "unchanged" if there == content else "updated")
+    return restored
 
 
 def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:

@@ -33,14 +33,18 @@ from commonplace.faces.mcp.toolset import (
     Toolset,
     allowed_tools,
 )
+from commonplace.faces.new_findings import new_finding_json, new_finding_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 
 if TYPE_CHECKING:
-    from commonplace.services import history
+    from commonplace.domain.findings import NewFindings
+    from commonplace.services import findings, history
     from commonplace.services.services import Services
-    from commonplace.services.writes import retries
+    from commonplace.services.writes import recorded, retries
 else:
     history = LazyModule("commonplace.services.history")
+    findings = LazyModule("commonplace.services.findings")
+    recorded = LazyModule("commonplace.services.writes.recorded")
     retries = LazyModule("commonplace.services.writes.retries")
 
 SOURCES_META_KEY = "commonplace/sources"
@@ -155,10 +159,17 @@ def _wire(row: Tool) -> types.Tool:
 
 
 def _shown(row: Tool, call: Call, arguments: JsonObject) -> ToolResult:
-    """Run a tool. A write that fails because this server is behind its remote is repeated on the remote's state."""
+    """Run a tool, and add to the answer of a write what it newly causes.
+
+    A write that fails because this server is behind its remote is repeated on the remote's state.
+    """
     if row.read_only:
         return row.handler.run(call, arguments)
-    return retries.call_on_latest(call.services.collections.opened, lambda: row.handler.run(call, arguments))
+    with recorded.recording_writes() as writes:
+        shown = retries.call_on_latest(call.services.collections.opened, lambda: row.handler.run(call, arguments))
+    if not (writes.receipts or writes.findings):
+        return shown
+    return _with_findings(shown, findings.findings_of_writes(call.services.collections, writes))
 
 
 def _sources(services: Services, written: Mapping[str, str] | None = None) -> list[JsonObject]:
@@ -192,6 +203,15 @@ def _without_dropped(services: Services, sources: list[JsonObject]) -> list[Json
         replica = replicas.get(str(one["collection"]))
         present.append({**one, "commit": replica.status(str(one["commit"])).commit} if replica else one)
     return present
+
+
+def _with_findings(shown: ToolResult, new: NewFindings) -> ToolResult:
+    """The answer with the findings that its writes newly cause."""
+    if isinstance(shown, Blob | ContentBlocks | LinkedContent | list):
+        return shown
+    if isinstance(shown, str):
+        return "\n".join([shown, *new_finding_lines(new)])
+    return {**shown, **new_finding_json(new)}
 
 
 def _with_kept(shown: ToolResult, kept: Sequence[RetainedCopy]) -> ToolResult:

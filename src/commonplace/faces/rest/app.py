@@ -13,11 +13,12 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from commonplace.domain.changes import RetainedCopy, recording_retained, recording_waiting_index
+from commonplace.domain.changes import recording_retained, recording_waiting_index
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.faces.access.callers import Caller, allows, caller_of
 from commonplace.faces.call_log import traced_call
+from commonplace.faces.new_findings import new_finding_json
 from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
 from commonplace.faces.rest.endpoint import (
     MAX_BODY_BYTES,
@@ -31,7 +32,9 @@ from commonplace.faces.rest.routing import MethodError, Option, Router, select_m
 from commonplace.faces.rest.validation import MalformedError, accepts_bytes, conditions_of, request_body, request_query
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
+from commonplace.services.findings import findings_of_writes
 from commonplace.services.services import Services
+from commonplace.services.writes.recorded import recording_writes
 from commonplace.services.writes.retries import call_on_latest
 
 API_PREFIX = "/api/v1"
@@ -134,7 +137,12 @@ class RestApi:
         headers = Headers(scope=scope)
         place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
         named = f"{endpoint.method} {endpoint.template}"
-        with traced_call(named), recording_retained() as kept, recording_waiting_index() as waiting:
+        with (
+            traced_call(named),
+            recording_retained() as kept,
+            recording_waiting_index() as waiting,
+            recording_writes() as writes,
+        ):
             _require_tier(endpoint, caller)
             reply = endpoint.run(
                 RestRequest(
@@ -151,7 +159,14 @@ class RestApi:
             )
             if reply.value is None:
                 return reply
-            return replace(reply, body=_rendered(reply.value, in_no_commit(kept), waiting))
+            further: dict[str, Json] = {}
+            if in_no_commit(kept):
+                further["kept"] = retained_list(in_no_commit(kept))
+            if waiting:
+                further["index_waits"] = " ".join(waiting)
+            if writes.receipts or writes.findings:
+                further |= new_finding_json(findings_of_writes(services.collections, writes))
+            return replace(reply, body=_rendered(reply.value, further))
 
 
 def _untold(done: int, total: int) -> None:
@@ -174,14 +189,10 @@ def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
         )
 
 
-def _rendered(value: BaseModel, kept: Sequence[RetainedCopy], waiting: Sequence[str]) -> bytes:
-    """A value as JSON, with old texts that no commit contains, and a note if Git's index lags behind."""
-    if not kept and not waiting:
+def _rendered(value: BaseModel, further: dict[str, Json]) -> bytes:
+    """A value as JSON, with further members."""
+    if not further:
         with suppress(PydanticSerializationError):  # a lone surrogate, which `json_bytes` replaces
             return to_json(value, inf_nan_mode="null")
     shown: dict[str, Json] = value.model_dump(mode="python")
-    if kept:
-        shown["kept"] = retained_list(kept)
-    if waiting:
-        shown["index_waits"] = " ".join(waiting)
-    return json_bytes(shown)
+    return json_bytes(shown | further)

@@ -59,7 +59,7 @@ def collection_findings(
                 raw = content(record.address)
             except KnowledgeError:  # deleted meanwhile, or unreadable, which is another rule's finding
                 continue
-            yield from ((record.address, finding) for finding in _of_text(raw))
+            yield from ((record.address, finding) for finding in text_rule_findings(raw))
             yield from _same(record, raw, texts)
             lines.add(record.address, raw[block_end(raw) :])
     pages = {record.address for record in records}
@@ -82,7 +82,7 @@ def page_findings(
         links: Its links.
     """
     yield from _of_record(collection, record, datetime.now(UTC).date().isoformat())
-    yield from _of_text(document.raw)
+    yield from text_rule_findings(document.raw)
     yield from (finding for _, finding in link_findings(collection, links, document))
 
 
@@ -111,7 +111,8 @@ def _of_record(collection: Collection, record: Record, today: str) -> Iterator[F
         yield finding_of("unportable_name", f"{reason}. Rename it.")
 
 
-def _of_text(raw: bytes) -> Iterator[Finding]:
+def text_rule_findings(raw: bytes) -> Iterator[Finding]:
+    """The findings of the rules about the text of a page: secrets, invisible characters, words to agents."""
     for found in text_findings(raw):
         yield finding_of(found.rule, found.message, line=raw.count(b"\n", 0, found.offset) + 1)
 

@@ -25,6 +25,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.deadline import Deadline, after_write
 from commonplace.services.extensions import entry_fields
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
+from commonplace.services.writes.recorded import record_write
 from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
 
@@ -47,7 +48,7 @@ def create(
         require_free(collection, transaction, address, content)
         transaction.put(address, content)
     note_write(collection, address, content, intent)
-    return _done(collection, address, transaction.receipt, created=True)
+    return record_write(collection, _done(collection, address, transaction.receipt, created=True))
 
 
 def create_all(
@@ -81,11 +82,12 @@ def create_all(
         if position not in refused:
             note_write(collection, address, content, intent)
     answer_by = index_written(collection, sorted(receipt.revisions))
-    return [
-        refused.get(position)
-        or WriteReceipt(address, receipt.revisions[address], receipt.commit, created=True, answer_by=answer_by)
-        for position, (address, _) in enumerate(drafts)
-    ]
+
+    def created(address: Address) -> WriteReceipt:
+        done = WriteReceipt(address, receipt.revisions[address], receipt.commit, created=True, answer_by=answer_by)
+        return record_write(collection, done)
+
+    return [refused.get(position) or created(address) for position, (address, _) in enumerate(drafts)]
 
 
 def put_all(collection: Collection, drafts: Sequence[DocumentDraft], intent: WriteRequest = UNCONDITIONAL) -> None:
@@ -150,7 +152,7 @@ def _edited(
         transaction.put(address, content, keep=evidence is not SeenEvidence.SHOWN and takes_away(raw, content))
     note_write(collection, address, content, intent, evidence)
     written = _done(collection, address, transaction.receipt)
-    return dataclasses.replace(written, before=raw, unchanged=content == raw)
+    return record_write(collection, dataclasses.replace(written, before=raw, unchanged=content == raw))
 
 
 def replace(
@@ -244,7 +246,8 @@ def _delete(
             accept(read_document(address, raw))
         transaction.remove(address)
     note_write(collection, address, None, intent)
-    return dataclasses.replace(_done(collection, address, transaction.receipt), before=raw)
+    written = dataclasses.replace(_done(collection, address, transaction.receipt), before=raw)
+    return record_write(collection, written)
 
 
 def existing(collection: Collection, transaction: Transaction, address: Address) -> bytes:

@@ -15,6 +15,7 @@ from commonplace.services.writes.documents import existing, index_written
 from commonplace.services.writes.moves import MovePlan, folder_moves, plan_moves
 from commonplace.services.writes.new_paths import has_folder
 from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
+from commonplace.services.writes.recorded import record_write
 from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
 
@@ -105,7 +106,8 @@ def _rename(collection: Collection, moves: Mapping[Address, Address], intent: Wr
         contents, came_from = plan.contents, plan.came_from
         known = _known(collection, transaction, plan.others, intent)
         unseen = [old for old, new in pages.items() if evidence[new] is not SeenEvidence.SHOWN]
-        taken = [old for old in unseen if takes_away(transaction.read(old), contents[pages[old]])]
+        before = {old: transaction.read(old) for old in pages}
+        taken = [old for old in unseen if takes_away(before[old], contents[pages[old]])]
         for old in moves:
             transaction.remove(old, keep=False)
         for old in taken:
@@ -121,7 +123,11 @@ def _rename(collection: Collection, moves: Mapping[Address, Address], intent: Wr
     receipt = transaction.receipt
     links = links_of(plan)
     first = next(iter(moves.values()))
-    return WriteReceipt(first, receipt.revisions[first], receipt.commit, links=links, answer_by=answer_by)
+    written = WriteReceipt(first, receipt.revisions[first], receipt.commit, links=links, answer_by=answer_by)
+    for old, new in pages.items():
+        moved = replace(written, address=new, revision=receipt.revisions[new], before=before[old], moved_from=old)
+        record_write(collection, moved)
+    return written
 
 
 def links_of(plan: MovePlan) -> RewrittenLinks:

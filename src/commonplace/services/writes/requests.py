@@ -80,6 +80,8 @@ class WriteReceipt:
     answer_by: Deadline = field(default=PASSED, compare=False)
     """Deadline until which the acknowledgement may wait for additional information."""
     before: bytes | None = None
-    """The bytes that the write replaced or deleted; None if the document is new, or was moved."""
+    """The bytes that the write replaced or deleted; None if the document is new."""
+    moved_from: Address | None = None
+    """The address that the document had before the write; None if it has not moved."""
     unchanged: bool = False
     """Whether the document already had exactly these bytes, as after a repeated write."""

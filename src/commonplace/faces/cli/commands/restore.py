@@ -18,14 +18,17 @@ from commonplace.domain.errors import AlreadyExistsError, ConfigError, NotFoundE
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.cli.options import OptionalPageArgument
-from commonplace.faces.cli.output import BOLD, FAINT
+from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.pages import addressed, path_of
 from commonplace.faces.cli.session import Session
+from commonplace.faces.new_findings import new_finding_json, new_finding_lines
 from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list, shell_word
 from commonplace.services import history
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.findings import findings_of_writes
 from commonplace.services.history import RestoreReport
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.recorded import RecordedWrites, recording_writes
 
 
 def command(
@@ -63,21 +66,31 @@ def command(
         with session.opened_as_is() as collections:
             _list(session, collections)
         return
-    with session.opened_for_writing(commit=True) as collections, recording_retained() as kept:
+    _bring_back(session, page, (at, to, message), force=force)
+
+
+def _bring_back(session: Session, page: str, how: tuple[str, str, str], *, force: bool) -> None:
+    """Restore a page or file; `how` has the options --at, --to and --message."""
+    at, to, message = how
+    with (
+        session.opened_for_writing(commit=True) as collections,
+        recording_retained() as kept,
+        recording_writes() as done,
+    ):
         collection, reference = collections.members[0], session.relative(page).removeprefix("./")
         item, intent = history.trashed(collection, reference, at), WriteRequest(message=message)
         if item is not None and not at and reference in (item.address.path, item.address.id):
             item = _unless_older(collection, item)
         if item is not None:
             restored = history.bring_back(collection, item, _target(item, session.relative(to)), intent, force=force)
-            _show(session, collection, restored, item.revision, in_no_commit(kept))
+            _show(session, collections, (restored, done), item.revision, in_no_commit(kept))
             return
         if to:
             raise _not_in_trash(reference)
         collection, address = addressed(collections, reference)
         at = history.revision_at(collection, at) if at else _last_commit(collection, address, reference)
         restored = history.restore(collection, address, at, intent, force=force)
-        _show(session, collection, restored, at, in_no_commit(kept))
+        _show(session, collections, (restored, done), at, in_no_commit(kept))
 
 
 def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
@@ -144,19 +157,26 @@ def _item_json(collection: Collection, item: TrashItem) -> dict[str, Json]:
 
 
 def _show(
-    session: Session, collection: Collection, restored: RestoreReport, source: str, kept: list[RetainedCopy]
+    session: Session,
+    collections: Collections,
+    done: tuple[RestoreReport, RecordedWrites],
+    source: str,
+    kept: list[RetainedCopy],
 ) -> None:
+    restored, recorded = done
     written, out = restored.written, session.out
+    new = findings_of_writes(collections, recorded)
     if out.as_json:
         out.json(
             {
-                "collection": collection.name,
+                "collection": collections.members[0].name,
                 "path": written.address.path,
                 "revision": written.revision,
                 "commit": written.commit,
                 "from": source,
                 "action": restored.action,
                 **({"kept": retained_list(kept)} if kept else {}),
+                **new_finding_json(new),
             }
         )
         return
@@ -167,3 +187,5 @@ def _show(
     out.line(f"{verb} {out.styled(BOLD, written.address.path)}  {out.styled(FAINT, marks)}")
     for one in kept:
         out.line(out.styled("", retained_line(one)))
+    for line in new_finding_lines(new):
+        out.line(one_line(line))

@@ -5,7 +5,8 @@ As JSON: `{"collection", "path", "id", "revision", "commit", "action", "updated"
 `--dry-run`, `planned`; `revision` is "" after a deletion, `commit` "" when nothing was committed, and `updated` names
 the other pages whose links a rename rewrites (with `--dry-run`, those whose links a deletion would break). `kept` is
 there where text was deleted, or was replaced and is in no commit: `place` is `commit` (with `commit`), `trash` (with
-`until`) or `object`, and `staged` is true for text that only Git's index had.
+`until`) or `object`, and `staged` is true for text that only Git's index had. `findings` has what the write newly
+causes, as rows `{"path", "line", "severity", "rule", "message"}`, and `more_findings` the number of further ones.
 """
 
 from __future__ import annotations
@@ -28,15 +29,16 @@ from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
-from commonplace.faces.new_issues import new_issue_json, new_issue_lines
+from commonplace.faces.new_findings import new_finding_json, new_finding_lines
 from commonplace.faces.redirected_links import not_rewritten_lines, redirect_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
 from commonplace.services import typed_entries, writes
 from commonplace.services.collections import Collection, Collections, record_of
-from commonplace.services.findings import issues_of_write
+from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.links_after import LinksAfter, RedirectedLink, redirected_by
 from commonplace.services.writes.new_paths import has_folder, moved_address, new_page_address
+from commonplace.services.writes.recorded import RecordedWrites, recording_writes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,19 +136,18 @@ def command(
     if way not in NEEDS_TEXT and file is not None:
         raise ConfigError(f"{way} takes no FILE.", kind="option", hint="Leave it out.")
     if consent.dry_run and way not in {"--rename", "--delete"}:
-        raise ConfigError(
-            "--dry-run goes with --rename and --delete.", kind="option", hint="Only they concern several pages."
-        )
+        hint = "Only they concern several pages."
+        raise ConfigError("--dry-run goes with --rename and --delete.", kind="option", hint=hint)
     text = read_text(file or "-", session.out) if way in NEEDS_TEXT else b""
-    unseen = "keep" if consent.force else "refuse"
-    intent = WriteRequest(expected=consent.revision, message=consent.message, unseen=unseen)
-    with session.opened_for_writing(commit=not consent.no_commit) as collections:
+    intent = _intent(consent)
+    with session.opened_for_writing(commit=not consent.no_commit) as collections, recording_writes() as done:
         reference = session.relative(page).removeprefix("./")
         how = replace(how, rename=how.rename and session.relative(how.rename))
         collection = collections.members[0]
         record = record_of(collection.index, reference)
         if record is None and way == "" and not consent.revision:
-            _create(session, collection, reference, (text, intent))
+            created, kept, redirected = _create(collection, reference, (text, intent))
+            _show(session, collections, (created, done), "created", kept, redirected)
             return
         record = record or _located(collections, reference, way)
         _require_seen(collection, record, way, text, consent)
@@ -155,7 +156,13 @@ def command(
             return
         with recording_retained() as kept:
             written = _change(collection, record, how, (text, intent))
-        _show(session, collection, written, _action(way, record, written), kept if how.delete else in_no_commit(kept))
+        lost = kept if how.delete else in_no_commit(kept)
+        _show(session, collections, (written, done), _action(way, record, written), lost)
+
+
+def _intent(consent: CommitOptions) -> WriteRequest:
+    unseen = "keep" if consent.force else "refuse"
+    return WriteRequest(expected=consent.revision, message=consent.message, unseen=unseen)
 
 
 def _located(collections: Collections, reference: str, way: str) -> Record:
@@ -166,12 +173,14 @@ def _located(collections: Collections, reference: str, way: str) -> Record:
     return collections.locate(reference).record
 
 
-def _create(session: Session, collection: Collection, reference: str, what: tuple[bytes, WriteRequest]) -> None:
+def _create(
+    collection: Collection, reference: str, what: tuple[bytes, WriteRequest]
+) -> tuple[WriteReceipt, list[RetainedCopy], Sequence[RedirectedLink]]:
     address = new_page_address(collection, reference)
     redirected = redirected_by(collection, address, None, what[0])
     with recording_retained() as kept:
         written = writes.create(collection, address, *what)
-    _show(session, collection, written, "created", in_no_commit(kept), redirected)
+    return written, in_no_commit(kept), redirected
 
 
 def _change(collection: Collection, record: Record, how: EditOptions, what: tuple[bytes, WriteRequest]) -> WriteReceipt:
@@ -291,16 +300,16 @@ def _not_rewritten(pages: Sequence[Address]) -> dict[str, Json]:
 
 def _show(
     session: Session,
-    collection: Collection,
-    written: WriteReceipt,
+    collections: Collections,
+    done: tuple[WriteReceipt, RecordedWrites],
     action: str,
     kept: Sequence[RetainedCopy] = (),
     redirected: Sequence[RedirectedLink] = (),
 ) -> None:
-    out = session.out
+    out, (written, recorded), collection = session.out, done, collections.members[0]
+    new = findings_of_writes(collections, recorded)
     look = partial(collection.index.record, written.address)
     record = written.answer_by.within(look, f"{written.address}: looking up its id")
-    new = None if action == "renamed" else issues_of_write(Collections(lambda: [collection]), collection, written)
     if out.as_json:
         out.json(
             {
@@ -313,7 +322,7 @@ def _show(
                 "updated": [address.path for address in written.links.updated],
                 **_not_rewritten(written.links.not_rewritten),
                 **({"kept": retained_list(kept)} if kept else {}),
-                **new_issue_json(new),
+                **new_finding_json(new),
             }
         )
         return
@@ -326,7 +335,7 @@ def _show(
     for address in written.links.gained:
         out.line(f"Links that led nowhere now lead here in {out.styled(BOLD, address.path)}")
     lost = not_rewritten_lines([one.path for one in written.links.not_rewritten])
-    for line in (*redirect_lines(redirected, written.address), *lost, *map(one_line, new_issue_lines(new))):
+    for line in (*redirect_lines(redirected, written.address), *lost, *map(one_line, new_finding_lines(new))):
         out.line(line)
     for line in retained_lines(kept):
         out.line(out.styled("", line))

@@ -15,6 +15,7 @@ import typer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError
+from commonplace.domain.findings import NewFindings
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.commands import write
@@ -22,10 +23,13 @@ from commonplace.faces.cli.commands.write import CommitOptions, EditOptions
 from commonplace.faces.cli.options import PageArgument
 from commonplace.faces.cli.output import BOLD
 from commonplace.faces.cli.session import Session
+from commonplace.faces.new_findings import new_finding_json, new_finding_lines
 from commonplace.faces.redirected_links import ignored_lines, moved_link_lines, named_pages, not_rewritten_lines
 from commonplace.services import writes
 from commonplace.services.collections import Collection
+from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.recorded import recording_writes
 from commonplace.services.writes.renames import links_of
 from commonplace.services.writes.requests import RewrittenLinks
 
@@ -78,7 +82,7 @@ def _move_folder(session: Session, page: str, new: str, consent: CommitOptions) 
     if consent.revision:
         raise ConfigError("A folder has no revision.", kind="option", hint="Leave --revision out.")
     folder, target = (session.relative(one).removeprefix("./").strip("/") for one in (page, new))
-    with session.opened_for_writing(commit=not consent.no_commit) as collections:
+    with session.opened_for_writing(commit=not consent.no_commit) as collections, recording_writes() as done:
         collection = collections.members[0]
         if consent.dry_run:
             plan = writes.preview_moves(collection, writes.require_moves(collection, folder, target), {})
@@ -86,13 +90,13 @@ def _move_folder(session: Session, page: str, new: str, consent: CommitOptions) 
         else:
             moves, receipt = writes.rename_folder(collection, folder, target, WriteRequest(message=consent.message))
             move = _FolderMove(folder, target, moves, receipt.links, receipt.commit)
-        _show(session, collection, move)
+        _show(session, collection, move, findings_of_writes(collections, done))
 
 
-def _show(session: Session, collection: Collection, move: _FolderMove) -> None:
+def _show(session: Session, collection: Collection, move: _FolderMove, new: NewFindings) -> None:
     out, links = session.out, move.links
     if out.as_json:
-        out.json(_as_json(collection, move))
+        out.json(_as_json(collection, move) | new_finding_json(new))
         return
     inside = f", with links rewritten in {len(links.rewritten)} of them" if links.rewritten else ""
     mark = f"  commit {move.commit[:10]}" if move.commit else ""
@@ -106,8 +110,11 @@ def _show(session: Session, collection: Collection, move: _FolderMove) -> None:
         [one.path for one in some] for some in (links.pinned, links.gained, links.ignored, links.not_rewritten)
     )
     for line in (
-        *moved_link_lines(pinned, gained), *ignored_lines(ignored), *not_rewritten_lines(lost, would=move.planned)
-    ):  # fmt: skip
+        *moved_link_lines(pinned, gained),
+        *ignored_lines(ignored),
+        *not_rewritten_lines(lost, would=move.planned),
+        *new_finding_lines(new),
+    ):
         out.line(line)
 
 

@@ -1,7 +1,7 @@
 """`commonplace new`: a new page, from a template if there is one.
 
 As JSON: `{"collection", "path", "id", "revision", "commit", "action"}`; `action` is `created`, or `exists` for the page
-of today.
+of today. `findings` is there as in the answer of `write`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,20 @@ import typer
 
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address, portable_name
 from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.findings import NewFindings
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session, require_files
+from commonplace.faces.new_findings import new_finding_json, new_finding_lines
 from commonplace.faces.redirected_links import redirect_lines
 from commonplace.services import writes
 from commonplace.services.collections import Collection
+from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
 from commonplace.services.writes.new_paths import TEMPLATE_FOLDERS, daily_folder, new_page_address
+from commonplace.services.writes.recorded import recording_writes
 
 DAILY = "daily"
 """Name of the template for daily pages."""
@@ -50,7 +54,6 @@ def command(
 
     In a Git repository the page is one commit, unless --no-commit is given. Its file name leaves out characters that
     not every system allows (`: ? " * < > |`); its heading has them.
-
     Templates are pages in templates/ (or Templates/, _templates/); {{title}}, {{date}} and {{time}} in them are filled
     in. The page of today goes where pages named by a date lie, else into daily/; its template is called daily.
     """
@@ -63,7 +66,7 @@ def command(
     if edit:
         require_files(session, "An editor")
     now = datetime.now().astimezone()
-    with session.opened_for_writing(commit=not no_commit) as collections:
+    with session.opened_for_writing(commit=not no_commit) as collections, recording_writes() as done:
         collection = collections.members[0]
         title, name = _title_and_name(session.relative(page or ""))
         address = _daily_address(collection, now) if daily else new_page_address(collection, name)
@@ -76,8 +79,9 @@ def command(
             revision, commit, action = written.revision, written.commit, "created"
         else:
             revision, commit, action = known.revision, "", "exists"
-    _show(session, collection, address, (revision, commit, action), title)
-    for line in () if session.out.as_json else redirect_lines(redirected, address):
+        new = findings_of_writes(collections, done)
+    _show(session, collection, address, (revision, commit, action), title, new)
+    for line in () if session.out.as_json else (*redirect_lines(redirected, address), *new_finding_lines(new)):
         session.out.line(line)
     if edit:
         session.out.flush()
@@ -95,7 +99,14 @@ def _title_and_name(reference: str) -> tuple[str, str]:
     return title, f"{folder}{slash}{portable_name(title) or title}"
 
 
-def _show(session: Session, collection: Collection, address: Address, done: tuple[str, str, str], title: str) -> None:
+def _show(
+    session: Session,
+    collection: Collection,
+    address: Address,
+    done: tuple[str, str, str],
+    title: str,
+    new: NewFindings,
+) -> None:
     """Print the page, its revision, its commit ("" for none), the action, and the title if its file cannot have it."""
     revision, commit, action = done
     out = session.out
@@ -108,6 +119,7 @@ def _show(session: Session, collection: Collection, address: Address, done: tupl
                 "revision": revision,
                 "commit": commit,
                 "action": action,
+                **new_finding_json(new),
             }
         )
     else:

@@ -35,6 +35,8 @@ MAX_EMBEDS = 60
 """Maximum number of embedded documents on one page."""
 MAX_EMBEDDED_BYTES = 400_000
 """Maximum total size in bytes of the embedded documents on one page."""
+MAX_READ_BYTES = 1_200_000
+"""Maximum total size in bytes of the documents that are read for the embeds of one page, each read once."""
 
 TEXT_EVENTS = 30
 """Number of parser events that a short text counts as at least, because each is sanitized by itself."""
@@ -51,7 +53,26 @@ class Embeds:
 
     left: int = MAX_EMBEDS
     bytes: int = MAX_EMBEDDED_BYTES
+    unread: int = MAX_READ_BYTES
+    documents: dict[tuple[str, Address], Document] = field(default_factory=dict[tuple[str, Address], Document])
     budget: Budget = field(default_factory=lambda: Budget(MAX_EMBEDDED_EVENTS))
+
+    def document(self, target: LinkTarget, fragment: str) -> Document | None:
+        """The document to embed, whole if there is no fragment; None if it is too large for what is left.
+
+        Raises:
+            KnowledgeError: it cannot be read.
+        """
+        key = target.collection.name, target.address
+        if key in self.documents:
+            return self.documents[key]
+        stat = target.collection.store.stat(target.address)
+        size = stat.size if stat else 0
+        if size > self.unread or (size > self.bytes and not fragment):
+            return None
+        self.unread -= size
+        self.documents[key] = target.collection.index.document(target.address)
+        return self.documents[key]
 
 
 def _as_it_is(_: Collection, document: Document) -> Document:
@@ -125,14 +146,16 @@ class Renderer:
         ):
             return f'<div class="embed">{title}</div>'
         try:
-            document = target.collection.index.document(target.address)
+            document = self.embeds.document(target, fragment)
+            if document is None:
+                return f'<div class="embed">{title}</div>'
             span = find_fragment(document, fragment)[:2] if fragment else (document.body_start, len(document.source))
         except KnowledgeError as error:
             return f'<div class="embed">{title}<p class="embed-missing">{escape(str(error))}</p></div>'
         self.embeds.left -= 1
-        self.embeds.bytes -= span[1] - span[0]
-        if self.embeds.bytes < 0:
+        if span[1] - span[0] > self.embeds.bytes:
             return f'<div class="embed">{title}</div>'
+        self.embeds.bytes -= span[1] - span[0]
         other = replace(self, collection=target.collection)
         shown, budget = self.visible(target.collection, document), self.embeds.budget
         inside = other._html(shown, span, budget, with_anchors=False)  # noqa: SLF001 - another renderer of the same page

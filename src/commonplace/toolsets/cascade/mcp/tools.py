@@ -5,8 +5,11 @@ from __future__ import annotations
 from pydantic_core import to_json
 
 from commonplace.domain.errors import ConfigError, KnowledgeError
+from commonplace.domain.findings import RULES, NewFinding
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.toolset import Call, ContentBlocks, ToolResult
+from commonplace.services.findings import findings_of_writes
+from commonplace.services.writes.recorded import RecordedWrites, record_new_findings, recording_writes
 from commonplace.services.writes.requests import WriteRequest
 from commonplace.toolsets.cascade.mcp.parameters import (
     ConfirmCapture,
@@ -90,8 +93,21 @@ def log_capture(call: Call, arguments: LogCapture) -> ToolResult:
 def confirm_capture(call: Call, arguments: ConfirmCapture) -> ToolResult:
     """Write a staged capture."""
     live = _cascade(call).live()
-    identifier = live.confirm(arguments.token, WriteRequest(session=call.session))
+    with recording_writes() as done:
+        identifier = live.confirm(arguments.token, WriteRequest(session=call.session))
+    record_new_findings(_findings_of(call, done, identifier))
     return {"id": identifier, "layer": live.layer.rank.name, "pushed": False}
+
+
+def _findings_of(call: Call, done: RecordedWrites, identifier: str) -> list[NewFinding]:
+    """The findings that a capture newly causes; its links may lead into any layer."""
+    cascade, path, rule = _cascade(call), f"{identifier}.md", "broken_link"
+    new = [one for one in findings_of_writes(call.services.collections, done).shown if one.rule != rule]
+    for link in concept_links.outgoing(cascade, cascade.resolve(identifier, dated=False)):
+        if link.id is None:
+            message = f"The link to {link.raw[:80]!r} leads nowhere."
+            new.append(NewFinding(path=path, severity=RULES[rule], rule=rule, message=message))
+    return new
 
 
 def show_error(error: KnowledgeError) -> str:

@@ -13,7 +13,6 @@ from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.links import RELATIONS
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.faces.new_issues import new_issue_json
 from commonplace.faces.retained import retained_list
 from commonplace.services import findings, links, typed_entries
 from commonplace.services.collections import (
@@ -23,7 +22,6 @@ from commonplace.services.collections import (
     FoundDocument,
     find_document,
 )
-from commonplace.services.findings import issues_of_write
 from commonplace.services.links import DEFAULT_RELATION
 from commonplace.services.typed_entries import NewEntry, SavedEntry, current_schema, schema_findings
 from commonplace.services.writes import WriteRequest
@@ -245,7 +243,6 @@ def _told(call: Call, collection: Collection, saved: SavedEntry, *, created: boo
     if saved.same:
         message = f"The entry {saved.same!r} says nearly the same: update that one instead, or link the two."
         shown = _warned(shown, "near_duplicate", message)
-    shown |= new_issue_json(issues_of_write(call.services.collections, collection, saved.written))
     if not (asked or schema.qa_on_write):
         return shown
     checks = partial(_quality, call, collection, saved)

@@ -12,7 +12,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
-from commonplace.faces.new_issues import new_issue_lines
+from commonplace.faces.new_findings import new_finding_lines
 from commonplace.faces.redirected_links import (
     ignored_lines,
     moved_link_lines,
@@ -22,7 +22,7 @@ from commonplace.faces.redirected_links import (
 )
 from commonplace.services import links
 from commonplace.services.collections import Collection
-from commonplace.services.findings import new_issues
+from commonplace.services.findings import new_findings, shown_findings
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
 from commonplace.toolsets.notes.mcp.text_output import line_of, tokens_of
@@ -44,8 +44,8 @@ def result_lines(call: Call, collection: Collection, results: Sequence[StepResul
         lines += _link_lines(call, collection, one)
     for one in results:
         if not isinstance(one.step, MoveStep):
-            new = new_issues(call.services.collections, collection, one.address, one.before, one.after)
-            lines += new_issue_lines(new)
+            new = new_findings(call.services.collections, collection, one.address, (one.before, one.after))
+            lines += new_finding_lines(shown_findings(new))
     return lines + _duplicates(collection, results)
 
 

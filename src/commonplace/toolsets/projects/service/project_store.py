@@ -9,9 +9,11 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.changes import Author
+from commonplace.domain.changes import Author, Receipt
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
+from commonplace.services.findings import own_findings
+from commonplace.services.writes.recorded import record_new_findings
 from commonplace.toolsets.projects.rules.file_names import folder_slug
 from commonplace.toolsets.projects.rules.limits import check_project_id
 from commonplace.toolsets.projects.rules.ports import ActivityLog, ProjectFolders, Upstream
@@ -128,8 +130,12 @@ class ProjectStore:
             self.store.folders(
                 ""
             )  # a listing applies the waiting writes: `act` looks on disk for free names and numbers
-            result = act(transaction)
+            noted = _NotedTransaction(transaction)
+            result = act(noted)
         self.upstream.committed()
+        for address, (before, after) in noted.changes.items():
+            if address.is_document:
+                record_new_findings(own_findings(address, before, after))
         return result
 
     def _repair(self, transaction: Transaction) -> Registry:
@@ -166,6 +172,47 @@ class ProjectStore:
             if found is not None:
                 return found
         return EMPTY_REGISTRY
+
+
+@dataclass(frozen=True, slots=True)
+class _NotedTransaction:
+    """A transaction that notes the bytes of each file before and after."""
+
+    inner: Transaction
+    changes: dict[Address, tuple[bytes | None, bytes | None]] = field(
+        default_factory=dict[Address, tuple[bytes | None, bytes | None]]
+    )
+
+    def read(self, address: Address) -> bytes:
+        return self.inner.read(address)
+
+    def exists(self, address: Address) -> bool:
+        return self.inner.exists(address)
+
+    def is_ignored(self, address: Address) -> bool:
+        return self.inner.is_ignored(address)
+
+    def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
+        before = self._before(address)
+        self.inner.put(address, content, keep=keep, moved_from=moved_from)
+        self.changes[address] = before, content
+
+    def remove(self, address: Address, *, keep: bool = True) -> None:
+        before = self._before(address)
+        self.inner.remove(address, keep=keep)
+        self.changes[address] = before, None
+
+    def retain(self, address: Address) -> None:
+        self.inner.retain(address)
+
+    @property
+    def receipt(self) -> Receipt:
+        return self.inner.receipt
+
+    def _before(self, address: Address) -> bytes | None:
+        if address in self.changes:
+            return self.changes[address][0]
+        return self.inner.read(address) if self.inner.exists(address) else None
 
 
 def _path(project_id: str, folder: str) -> str:

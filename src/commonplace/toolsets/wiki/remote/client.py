@@ -30,6 +30,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.json import Json, JsonObject, finite_json
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
+from commonplace.services.writes.recorded import record_new_findings
 from commonplace.toolsets.wiki.remote import json_values
 
 TIMEOUT = 30.0
@@ -83,6 +84,7 @@ class RestClient:
             raise _no_answer() from error
         if response.is_success and answer is not None and field in answer:
             record_retained(json_values.kept(answer))
+            record_new_findings(json_values.findings(answer), json_values.number(answer, "more_findings"))
             return answer
         if _is_foreign(response, answer):
             raise _foreign(f"{method} {urlsplit(self._base).path}{path}", response)

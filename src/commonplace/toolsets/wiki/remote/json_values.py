@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.changes import RetainedCopy
+from commonplace.domain.documents import Severity
 from commonplace.domain.errors import InvalidInputError, UnavailableError
+from commonplace.domain.findings import NewFinding
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import is_revision
 from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, name_of
@@ -169,6 +171,19 @@ def _kept(row: JsonObject) -> RetainedCopy | None:
         )
     except (ValueError, OverflowError, InvalidInputError):
         return None
+
+
+def findings(answer: JsonObject) -> list[NewFinding]:
+    """The findings that a request newly caused; unreadable rows are skipped."""
+    severities = {one.value: one for one in Severity}
+    return [
+        NewFinding(
+            path=text(row, "path"), line=number(row, "line"), severity=severities[text(row, "severity")],
+            rule=text(row, "rule"), message=text(row, "message"),
+        )
+        for row in objects(answer, "findings")
+        if text(row, "severity") in severities
+    ]  # fmt: skip
 
 
 def _items(value: Json) -> tuple[Json, ...]:

@@ -1,0 +1,40 @@
+"""Lines and JSON of the findings that writes newly cause, the same in the answers of all faces."""
+
+from __future__ import annotations
+
+from commonplace.domain.findings import NewFindings
+from commonplace.domain.json import Json
+
+UNCHECKED = "The write is done. What it newly causes was not found in time; see check."
+
+
+def new_finding_lines(new: NewFindings) -> list[str]:
+    """One line for each new finding, and one for the number of the others; [] if all is well."""
+    lines: list[str] = []
+    for one in new.shown:
+        place = f"{one.path}:{one.line}" if one.line else one.path
+        lines.append(f"{one.severity.value.capitalize()} in {place}: {one.message} [{one.rule}]")
+    if new.more:
+        lines.append(f"{new.more:,} more findings are new; see check.")
+    return lines if new.complete else [*lines, UNCHECKED]
+
+
+def new_finding_json(new: NewFindings) -> dict[str, Json]:
+    """`findings` with each new finding, and `more_findings`; {} if there are none.
+
+    `findings_note` is there if not all were found in time.
+    """
+    if not new.shown:
+        return {} if new.complete else {"findings_note": UNCHECKED}
+    rows: list[Json] = [
+        {
+            "path": one.path,
+            "line": one.line,
+            "severity": one.severity.value,
+            "rule": one.rule,
+            "message": one.message,
+        }
+        for one in new.shown
+    ]
+    shown: dict[str, Json] = {"findings": rows, **({"more_findings": new.more} if new.more else {})}
+    return shown if new.complete else {**shown, "findings_note": UNCHECKED}
