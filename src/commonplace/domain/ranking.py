@@ -67,7 +67,10 @@ def name_bonus(best: float, title: float, section: float) -> float:
         title: Share of the query's words that title, aliases and file name contain, by rarity, 0 to 1.
         section: The same for these names and the headings of the section together.
     """
-    of_title, of_section = max(title - MIN_COVERED, 0.0), max(title - MIN_COVERED, section - MIN_COVERED, 0.0)
+    section = max(title, section)
+    if section <= MIN_COVERED:
+        return 0.0
+    of_title, of_section = max(title - MIN_COVERED, 0.0), section - MIN_COVERED
     return NAME_BONUS * best * (of_title * of_title + of_section * of_section) / (2 * (1 - MIN_COVERED) ** 2)
 
 

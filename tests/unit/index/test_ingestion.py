@@ -163,7 +163,7 @@ def test_fresh_changes_move_into_the_full_text_without_a_trace(base: MakeBase) -
 
 
 def test_scores_of_fresh_documents_are_those_of_the_full_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("MAX_NAMED", "MAX_HEADED", "MAX_RERANKED"):
+    for limit in ("MAX_NAMED", "MAX_RERANKED"):
         monkeypatch.setattr(ranking, limit, 300)
     text = "# Page {0}\n\nalpha beta {1} more words for length number {0}\n\n## Part\n\nalpha std::map 知识库 กาแฟร้อน\n"
     files = {f"n{number:03}.md": text.format(number, "gamma " * (number % 5)) for number in range(200)}

@@ -59,6 +59,7 @@ CREATE INDEX files_with_findings ON files (path) WHERE findings > 0;
 -- What a record and a search hit show beyond `files`, as JSON; `marks`: what fragments of links can name beside the
 -- headings in `outline`.
 CREATE TABLE details (id INTEGER PRIMARY KEY, record TEXT, outline TEXT, marks TEXT);
+CREATE TABLE name_words (id INTEGER PRIMARY KEY, levels TEXT, words TEXT);
 
 CREATE TABLE tags (tag TEXT, file INTEGER, shown TEXT, PRIMARY KEY (tag, file)) WITHOUT ROWID;
 CREATE INDEX tags_by_file ON tags (file);

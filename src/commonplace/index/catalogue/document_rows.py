@@ -65,6 +65,15 @@ def document_key(path: str) -> int:
     return int.from_bytes(blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big") >> 1
 
 
+class NameWords(NamedTuple):
+    """The words of the names of a document, and of its headings."""
+
+    levels: str
+    """The level of each section as one character, in order."""
+    words: str
+    """One line for title, aliases and file name, then one for each heading; blanks are between words."""
+
+
 class DocumentColumns(NamedTuple):
     """The columns of a document that its bytes determine; plain values only."""
 
@@ -93,6 +102,9 @@ class DocumentColumns(NamedTuple):
     """The names of its parts beside the outline, as stored by `outlines.stored_marks`."""
     tags: tuple[tuple[str, str], ...]
     """Tags, each folded and as written."""
+    levels: str
+    name_words: str
+    """The parts of the `NameWords`."""
 
     @property
     def names(self) -> NamedDocument:
@@ -100,7 +112,7 @@ class DocumentColumns(NamedTuple):
         return NamedDocument(Address(self.path), self.ident, self.title, self.aliases)
 
 
-def columns_of(document: Document, record: Record) -> DocumentColumns:
+def columns_of(document: Document, record: Record, name_words: NameWords) -> DocumentColumns:
     """The columns of a parsed document."""
     return DocumentColumns(
         path=record.address.path,
@@ -123,11 +135,13 @@ def columns_of(document: Document, record: Record) -> DocumentColumns:
         outline=Outline.of(document.sections).stored(),
         marks=stored_marks(fragment_marks(document)),
         tags=tuple([(fold(tag), tag) for tag in record.tags]),
+        levels=name_words.levels,
+        name_words=name_words.words,
     )
 
 
 class DocumentRows:
-    """Inserts documents into `files`, `details` and `tags`, all at once in the order of these tables.
+    """Inserts documents into `files`, `details`, `name_words` and `tags`, all at once in the order of these tables.
 
     Old rows of a document remain until `finish`, because links that are resolved meanwhile must find a changed
     document.
@@ -143,6 +157,7 @@ class DocumentRows:
         self._commit_time = commit_time
         self._files: list[tuple[int | str, ...]] = []
         self._details: list[tuple[int, str, str, str]] = []
+        self._name_words: list[tuple[int, str, str]] = []
         self._tags: list[tuple[str, int, str]] = []
         self._replaced: list[int] = []
 
@@ -160,6 +175,7 @@ class DocumentRows:
         changed = iso_timestamp(stat.mtime_ns / 1e9) if stat.mtime_ns else self._commit_time()
         self._files.append(_file_row(key, columns, stat, known, changed))
         self._details.append((key, columns.record, columns.outline, columns.marks))
+        self._name_words.append((key, columns.levels, columns.name_words))
         self._tags += [(folded, key, tag) for folded, tag in columns.tags]
 
     def finish(self) -> None:
@@ -168,6 +184,7 @@ class DocumentRows:
         # Paths arrive in order, so their index grows at its end. The larger rows are sorted by key.
         self._connection.executemany(_INSERT_FILE, self._files)
         self._connection.executemany("INSERT INTO details VALUES (?, ?, ?, ?)", sorted(self._details))
+        self._connection.executemany("INSERT INTO name_words VALUES (?, ?, ?)", sorted(self._name_words))
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
 
 
@@ -196,6 +213,7 @@ def remove_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
     for statement in (
         "DELETE FROM tags WHERE file = ?",
         "DELETE FROM details WHERE id = ?",
+        "DELETE FROM name_words WHERE id = ?",
         "DELETE FROM files WHERE id = ?",
     ):
         connection.executemany(statement, rows)
@@ -302,6 +320,15 @@ def rows_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int
         (encode(keys),),
     )
     return {row[0]: (row[:-1], row[-1]) for row in cast("list[tuple[*RecordRow, str]]", rows.fetchall())}
+
+
+def name_words_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, NameWords]:
+    """The words of names by document number; unknown numbers are omitted."""
+    rows = connection.execute(
+        "SELECT n.id, n.levels, n.words FROM json_each(?) w CROSS JOIN name_words n WHERE n.id = w.value",
+        (encode(keys),),
+    )
+    return {key: NameWords(levels, words) for key, levels, words in cast("Iterable[tuple[int, str, str]]", rows)}
 
 
 def fragments_of(

@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from commonplace.domain.documents import Document
-from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import Record
-from commonplace.domain.query_parser import Analyze
 from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, unix_seconds
 from commonplace.domain.words.folded_text import fold_text
-from commonplace.domain.words.grams import grams, without_grams
 
 DAY_FIELD = "day"
 FOLDER_TERM_PREFIX = "in:"
@@ -33,15 +30,10 @@ class DocumentText:
     """Title, aliases, id, tags and description, then the text."""
     sections: tuple[tuple[int, str], ...]
     """Ordinal, and headings with text, of every section that is not blank."""
-    names: str
-    """Title, aliases, and the file's name unless it is one of every folder, such as `index`."""
-    headings: tuple[str, ...]
-    """The headings from the outermost to the section's own, of each of `sections`."""
 
 
 def document_text(document: Document, record: Record) -> DocumentText:
     """The searchable texts of a document and of its sections."""
-    title = fold_text("\n".join((record.title, *record.aliases)))
     said = any(section.heading == record.title for section in document.sections)
     names = (*record.aliases, record.id, *record.tags, record.description)
     about = fold_text("\n".join(names if said else (record.title, *names)))
@@ -51,29 +43,22 @@ def document_text(document: Document, record: Record) -> DocumentText:
     return DocumentText(
         terms=(*sorted(filter_terms(record)), *_folder_terms(record.address.folder)),
         numbers=_numbers(record),
-        title=title,
+        title=fold_text("\n".join((record.title, *record.aliases))),
         body=f"{about}\n{text}",
-        sections=(sections := tuple(_section_texts(document, source, written, text))),
-        names=title if document.address.name in INDEX_NAMES else f"{title}\n{fold_text(document.address.stem)}",
-        headings=tuple(fold_text("\n".join(document.sections[ordinal].path)) for ordinal, _ in sections),
+        sections=tuple(_section_texts(document, source, written, text)),
     )
-
-
-def name_tokens(text: str, analyze: Analyze) -> list[str]:
-    """The words and grams of names, for their coverage of a query."""
-    return [*analyze(without_grams(text)), *grams(text)]
 
 
 def text_to_json(text: DocumentText) -> str:
     """The form stored in the catalogue."""
-    return json.dumps((text.terms, text.numbers, text.title, text.body, text.sections, text.names, text.headings))
+    return json.dumps((text.terms, text.numbers, text.title, text.body, text.sections))
 
 
 def text_from_json(stored: str) -> DocumentText:
     """Parse the result of `text_to_json`."""
-    terms, numbers, title, body, sections, names, headings = json.loads(stored)
+    terms, numbers, title, body, sections = json.loads(stored)
     parts = tuple((ordinal, words) for ordinal, words in sections)
-    return DocumentText(tuple(terms), numbers, title, body, parts, names, tuple(headings))
+    return DocumentText(tuple(terms), numbers, title, body, parts)
 
 
 def _numbers(record: Record) -> dict[str, int]:

@@ -94,17 +94,6 @@ class QueryBuilder:
         within = _silent(_any_of(schema, ft.KEY, keys))
         return Query.boolean_query([(Occur.Must, within), (Occur.Must, Query.boolean_query(parts))])
 
-    def names(self, keys: Sequence[int], *, of_sections: bool) -> Query:
-        """The query for documents, or sections of documents, whose names contain a word of the query.
-
-        A hit's score is the share of the query that its names cover.
-        """
-        schema, terms = self._sections if of_sections else self._documents, self._expanded.names
-        covered = [Query.const_score_query(_any_of(schema, ft.NAMES, term.forms), term.share) for term in terms]
-        within = _silent(_any_of(schema, ft.KEY, keys))
-        found = Query.boolean_query([(Occur.Should, term) for term in covered])
-        return Query.boolean_query([(Occur.Must, within), (Occur.Must, found)])
-
     def _parts(self, schema: tantivy.Schema, fields: Mapping[str, FieldWeight]) -> Iterable[tuple[Occur, Query]]:
         for word in self._expanded.words:
             for name, field in fields.items():

@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from itertools import islice, takewhile
 from typing import Generic, Protocol, TypeVar, cast
 
@@ -21,6 +22,7 @@ from commonplace.index.catalogue.document_rows import titled_keys
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.hybrid_ranking import FusedRanking, RankFusion
+from commonplace.index.fulltext.name_coverage import NOT_COVERED, Coverage
 from commonplace.index.fulltext.query_builder import QueryBuilder
 from commonplace.index.fulltext.scoring import RecentScorer
 from commonplace.index.fulltext.search_scope import SearchScope
@@ -37,8 +39,6 @@ With a lower weight, a long page with the words in different sections outranks t
 """
 MAX_NAMED = 50
 """Number of the best documents by words whose titles and headings are compared with the query."""
-MAX_HEADED = 30
-"""Number of these documents, best first by words and titles, whose headings are compared."""
 SECTIONS_SEEN = 200
 """Minimum number of sections that are fetched for reranking."""
 SECTIONS_EACH = 8
@@ -59,9 +59,6 @@ class _Counted(Protocol):
 
 Key = TypeVar("Key", bound=Hashable)
 """A document: its number, or its key in a search cluster."""
-Coverage = tuple[float, Mapping[int, float]]
-"""Share of the query that a document's names cover, and that of names and headings by ordinal of the section."""
-NOT_COVERED: Coverage = (0.0, {})
 SectionScores = Mapping[int, Sequence[tuple[int, float]]]
 """Ordinals and scores by document, best first."""
 
@@ -149,56 +146,41 @@ class Ranker:
         total += len(newer) - (len(found) + len(newer) - len(ordered))
         seen: SectionScores = {}
         if offset < MAX_RERANKED or query.similarity:
-            ordered, seen = self._reranked(ordered)
+            # The similarity may raise any section, if more than one is shown.
+            ordered, seen = self._reranked(ordered, SECTIONS_EACH if query.similarity else query.sections)
         if query.similarity:
             strict = bool(self._expanded.phrases or self._expanded.excluded or self._expanded.expression)
             return self._fused(RankFusion(self._connection, query, strict).fuse(ordered), seen, total, query, scope)
         return self._page(ordered, seen, total, query, scope)
 
-    def _reranked(self, ordered: dict[int, float]) -> tuple[dict[int, float], SectionScores]:
+    def _reranked(self, ordered: dict[int, float], count: int) -> tuple[dict[int, float], SectionScores]:
         """The documents with the best ones reranked by their names and their best section, and these sections.
 
         Args:
             ordered: Scores by document, best first.
+            count: Number of sections of each document.
         """
         named = dict(islice(ordered.items(), MAX_NAMED))
-        self._cover_by_names(list(named))
-        self._cover_by_headings(by_names(named, self._covered)[:MAX_HEADED])
+        self._cover(list(named))
         window = by_names(named, self._covered)[:MAX_RERANKED]
         reranked = reranked_by_section(
-            {key: ordered[key] for key in window}, self._seen_sections(window), self._covered
+            {key: ordered[key] for key in window},
+            self._seen_sections(window, count, SECTIONS_EACH * len(window)),
+            self._covered,
+            count,
         )
         self._best_score = reranked.best
         rest = {key: score for key, score in ordered.items() if key not in reranked.scores}
         return reranked.scores | rest, reranked.sections
 
-    def _cover_by_names(self, keys: Sequence[int]) -> None:
-        """Compute how far the names of these documents cover the query; of recent ones also the headings."""
+    def _cover(self, keys: Sequence[int]) -> None:
+        """Compute how far the names of these documents and their headings cover the query."""
         missing = [key for key in keys if key not in self._covered]
-        newer = self._recent.documents.keys() & set(missing)
-        self._covered |= dict.fromkeys(missing, NOT_COVERED) | {key: self._scorer.coverage(key) for key in newer}
-        older = [key for key in missing if key not in newer]
-        if older and self._expanded.names:
-            searcher = self._searchers.documents
-            query = self._query_builder.names(older, of_sections=False)
-            hits = searcher.search(query, limit=len(older), count=False).hits
-            owners = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
-            self._covered |= {int(owner or 0): (score, {}) for owner, (score, _) in zip(owners, hits, strict=True)}
+        if missing and self._expanded.names:
+            self._covered |= self._snapshot.names.coverages(self._connection, missing, self._expanded.names)
 
-    def _cover_by_headings(self, keys: Sequence[int]) -> None:
-        """Compute how far names and headings of the sections of these documents cover the query."""
-        older = [key for key in keys if key not in self._recent.documents and not self._covered[key][1]]
-        if not older or not self._expanded.names:
-            return
-        searcher = self._searchers.sections
-        query = self._query_builder.names(older, of_sections=True)
-        hits = searcher.search(query, limit=SECTIONS_SEEN, count=False).hits
-        addresses = [address for _, address in hits]
-        headings: dict[int, dict[int, float]] = {}
-        fields = (searcher.fast_field_values(name, addresses) for name in (ft.KEY, ft.ORDINAL))
-        for (score, _), owner, ordinal in zip(hits, *fields, strict=True):
-            headings.setdefault(int(owner or 0), {})[int(ordinal or 0)] = score
-        self._covered |= {key: (self._covered[key][0], covered) for key, covered in headings.items()}
+    def _coverage(self, key: int) -> Coverage:
+        return self._covered.get(key, NOT_COVERED)
 
     def _by_similarity(self, query: SearchQuery, scope: SearchScope) -> FusedRanking:
         """The most similar documents, except distant ones that contain no word of the query."""
@@ -307,41 +289,46 @@ class Ranker:
         """The `count` best sections of each document."""
         if not keys or not self._expanded.has_terms or count < 1:
             return {}
-        self._cover_by_names(keys)
-        self._cover_by_headings(keys)
-        by_words = self._seen_sections(keys, count)
+        self._cover(keys)
+        by_words = self._seen_sections(keys, count, SECTIONS_EACH * count * len(keys))
         named = {
-            key: named_sections(by_words.get(key, ()), self._covered[key], self._best_score)[:count] for key in keys
+            key: named_sections(by_words.get(key, ()), self._coverage(key), self._best_score, count)[:count]
+            for key in keys
         }
         return {key: sections for key, sections in named.items() if sections}
 
-    def _seen_sections(self, keys: Iterable[int], count: int = 1) -> dict[int, list[tuple[int, float]]]:
+    def _seen_sections(self, keys: Iterable[int], count: int, limit: int) -> dict[int, list[tuple[int, float]]]:
         newer = self._recent.documents.keys() & set(keys)
         older = [key for key in keys if key not in newer]
         found = {key: self._scorer.sections(key) for key in newer}
         if older:
-            found |= self._best_sections(older, count)
+            found |= self._best_sections(older, count, limit)
         return {key: sections for key, sections in found.items() if sections}
 
-    def _best_sections(self, keys: Sequence[int], count: int) -> dict[int, list[tuple[int, float]]]:
+    def _best_sections(self, keys: Sequence[int], count: int, limit: int) -> dict[int, list[tuple[int, float]]]:
         """Ordinals and scores of the best sections of documents, at least `count` of each; ties in document order.
 
         The full text returns ties in the order of insertion.
+
+        Args:
+            keys: The documents.
+            count: Number of sections of each document whose headings do not cover the query.
+            limit: Number of sections of all documents together, if it is more than `SECTIONS_SEEN`.
         """
-        searcher = self._searchers.sections
-        limit, count = max(SECTIONS_SEEN, 8 * count * len(keys)), max(count, SECTIONS_EACH)
-        hits = searcher.search(self._query_builder.sections(keys), limit=limit, count=False).hits
-        owners = searcher.fast_field_values(ft.KEY, [address for _, address in hits])
-        chosen: dict[int, list[tuple[float, tantivy.DocAddress]]] = {}
+        searcher, count = self._searchers.sections, max(count, 1)
+        query = self._query_builder.sections(keys)
+        hits = searcher.search(query, limit=max(SECTIONS_SEEN, limit), count=False).hits
+        owners = cast("list[int]", searcher.fast_field_values(ft.KEY, [address for _, address in hits]))
+        # A heading raises its section, which is not always the best one by words.
+        counts = {key: max(count, SECTIONS_EACH) if self._coverage(key).headings else count for key in keys}
+        chosen: dict[int, list[tuple[float, tantivy.DocAddress]]] = {key: [] for key in keys}
         for owner, hit in zip(owners, hits, strict=True):
-            sections = chosen.setdefault(int(owner or 0), [])
-            if len(sections) < count:
+            sections = chosen[owner]
+            if len(sections) < counts[owner]:
                 sections.append(hit)
         addresses = [address for sections in chosen.values() for _, address in sections]
-        ordinals = iter(searcher.fast_field_values(ft.ORDINAL, addresses))
-        return {
-            key: [(int(next(ordinals) or 0), float(score)) for score, _ in sections] for key, sections in chosen.items()
-        }
+        ordinals = iter(cast("list[int]", searcher.fast_field_values(ft.ORDINAL, addresses)))
+        return {key: [(next(ordinals), score) for score, _ in sections] for key, sections in chosen.items()}
 
 
 def by_names(scores: Mapping[Key, float], covered: Mapping[Key, Coverage]) -> list[Key]:
@@ -352,12 +339,12 @@ def by_names(scores: Mapping[Key, float], covered: Mapping[Key, Coverage]) -> li
         covered: Coverage of the query, if it is known.
     """
     best = max(scores.values(), default=0.0)
-
-    def expected(key: Key) -> float:
-        title, headings = covered.get(key, NOT_COVERED)
-        return scores[key] + name_bonus(best, title, max(headings.values(), default=0.0))
-
-    return sorted(scores, key=expected, reverse=True)
+    bonuses = {
+        key: name_bonus(best, of.title, max(of.headings.values(), default=0.0))
+        for key in scores
+        if (of := covered.get(key, NOT_COVERED)) is not NOT_COVERED
+    }
+    return sorted(scores, key=lambda key: scores[key] + bonuses.get(key, 0.0), reverse=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,44 +360,64 @@ class RerankedDocuments(Generic[Key]):
 
 
 def reranked_by_section(
-    scores: Mapping[Key, float], by_words: Mapping[Key, Sequence[tuple[int, float]]], covered: Mapping[Key, Coverage]
+    scores: Mapping[Key, float],
+    by_words: Mapping[Key, Sequence[tuple[int, float]]],
+    covered: Mapping[Key, Coverage],
+    count: int = SECTIONS_EACH,
 ) -> RerankedDocuments[Key]:
     """The documents, reranked by the sum of their score and that of their best section, which includes its bonus.
 
     Args:
         scores: Scores of the documents by words.
-        by_words: Their sections by words.
+        by_words: Their sections by words, best first.
         covered: Coverage of the query by their names.
+        count: Minimum number of sections of each document, if it has so many.
     """
-    words = {key: score + SECTION_WEIGHT * max((of for _, of in by_words.get(key, ())), default=0.0)
+    words = {key: score + SECTION_WEIGHT * (by_words[key][0][1] if by_words.get(key) else 0.0)
              for key, score in scores.items()}  # fmt: skip
     best = max(words.values(), default=0.0)
-    sections = {key: named_sections(by_words.get(key, ()), covered.get(key, NOT_COVERED), best) for key in scores}
+    sections = {
+        key: named_sections(by_words.get(key, ()), covered.get(key, NOT_COVERED), best, count) for key in scores
+    }
     sums = {
         key: score + SECTION_WEIGHT * sections[key][0][1]
         if sections[key]
-        else score + name_bonus(best, title := covered.get(key, NOT_COVERED)[0], title)
+        else score + name_bonus(best, title := covered.get(key, NOT_COVERED).title, title)
         for key, score in scores.items()
     }
     ordered = dict(sorted(sums.items(), key=lambda scored: -scored[1]))
     return RerankedDocuments(ordered, {key: found for key, found in sections.items() if found}, best)
 
 
-def named_sections(by_words: Sequence[tuple[int, float]], coverage: Coverage, best: float) -> list[tuple[int, float]]:
+def named_sections(
+    by_words: Sequence[tuple[int, float]], coverage: Coverage, best: float, count: int
+) -> list[tuple[int, float]]:
     """The sections of a document by the sum of their score by words and their bonus, best first.
 
     Args:
-        by_words: Ordinals and scores of sections.
+        by_words: Ordinals and scores of sections, best first, ties in order.
         coverage: Coverage of the query by the names of the document and its headings.
         best: The best score of a document by words, without bonuses.
+        count: Minimum number of sections, if the document has so many.
     """
-    title, headings = coverage
-    scores = {**dict.fromkeys(headings, 0.0), **dict(by_words)}
-    sums = [
-        (ordinal, score + name_bonus(best / SECTION_WEIGHT, title, headings.get(ordinal, 0.0)))
-        for ordinal, score in scores.items()
-    ]
-    return sorted(sums, key=lambda section: (-section[1], section[0]))
+    title, headings, others = coverage
+    whole = best / SECTION_WEIGHT
+    bonus = name_bonus(whole, title, title)
+    sums = [(ordinal, score + bonus) for ordinal, score in by_words]
+    if headings:
+        scores = dict(by_words)
+        added = [ordinal for ordinal in headings if ordinal not in scores]
+        scores |= dict.fromkeys(nlargest(max(count, SECTIONS_EACH), added, key=headings.__getitem__), 0.0)
+        sums = [
+            (ordinal, score + (name_bonus(whole, title, headings[ordinal]) if ordinal in headings else bonus))
+            for ordinal, score in scores.items()
+        ]
+        sums.sort(key=lambda section: (-section[1], section[0]))
+    if others and len(sums) < count:
+        # All sections have at least the bonus of the title, so those with this bonus alone come last, in their order.
+        shown = {ordinal for ordinal, _ in sums}
+        sums += ((at, bonus) for at in islice((at for at in others if at not in shown), count - len(sums)))
+    return sums
 
 
 def blended(

@@ -19,7 +19,7 @@ from typing import Protocol, cast
 from commonplace.domain.query_parser import Analyze
 from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
-from commonplace.index.fulltext.document_text import DocumentText, name_tokens, text_from_json
+from commonplace.index.fulltext.document_text import DocumentText, text_from_json
 
 MAX_CODE_POINT = "\U0010ffff"
 
@@ -135,17 +135,6 @@ class RecentDocument:
     def vocabulary(self) -> frozenset[str]:
         """Every distinct word and gram of all fields."""
         return frozenset[str]().union(*(text.counts for text in self.fields.values()))
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """Words and grams of title, aliases and file name."""
-        return frozenset(name_tokens(self.text.names, self.analyze))
-
-    @cached_property
-    def section_names(self) -> Sequence[tuple[int, frozenset[str]]]:
-        """Ordinal of every section, with the words and grams of the names and its headings."""
-        pairs = zip(self.text.sections, self.text.headings, strict=True)
-        return [(ordinal, self.names.union(name_tokens(path, self.analyze))) for (ordinal, _), path in pairs]
 
     @cached_property
     def sections(self) -> DocumentSections:

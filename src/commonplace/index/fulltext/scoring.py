@@ -199,18 +199,6 @@ class RecentScorer:
         found_at = ((sections.ordinals[place], score) for place, score in scores.items() if score > 0)
         return sorted(found_at, key=lambda one: (-one[1], one[0]))
 
-    def coverage(self, key: int) -> tuple[float, dict[int, float]]:
-        """The share of the query that the names of a document cover, and that of each section with its headings.
-
-        Sections that cover nothing are left out, as in the full text.
-        """
-        document = self._recent.documents[key]
-        shares = {at: self._covered(names) for at, names in document.section_names}
-        return self._covered(document.names), {at: share for at, share in shares.items() if share > 0}
-
-    def _covered(self, names: frozenset[str]) -> float:
-        return sum(term.share for term in self._expanded.names if not names.isdisjoint(term.forms))
-
     def _may_match(self, document: RecentDocument) -> bool:
         """Whether a document contains a term of the query. Most documents contain none, and are not scored."""
         return self._asked is None or not self._asked.isdisjoint(document.vocabulary)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from commonplace.index.catalogue.database import read_number
 from commonplace.index.catalogue.record_cache import RecordCache
+from commonplace.index.fulltext.name_coverage import NameCache
 from commonplace.index.fulltext.recent_documents import RecentCache, RecentDocuments
 from commonplace.index.fulltext.scoring import RecentStatistics
 from commonplace.index.fulltext.tantivy_index import FullText, Searchers
@@ -25,6 +26,7 @@ class Snapshot:
     statistics: RecentStatistics
     dictionary: TermDictionary
     documents: RecordCache
+    names: NameCache
 
 
 class SnapshotCache:
@@ -56,7 +58,7 @@ class SnapshotCache:
         dictionary = TermDictionary(searchers.documents, recent, self._fulltext.analyzer.analyze)
         statistics = RecentStatistics(recent, self._fulltext, searchers)
         records = latest.documents.of_next_generation() if latest else RecordCache()
-        snapshot = Snapshot(generation, searchers, recent, statistics, dictionary, records)
+        snapshot = Snapshot(generation, searchers, recent, statistics, dictionary, records, NameCache())
         with self._lock:
             self._latest = snapshot
         return snapshot

@@ -20,7 +20,7 @@ from commonplace.domain.query_parser import Analyze
 from commonplace.domain.records import STATED_KEYS
 from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
-from commonplace.index.fulltext.document_text import DAY_FIELD, DocumentText, name_tokens
+from commonplace.index.fulltext.document_text import DAY_FIELD, DocumentText
 from commonplace.index.process.allocator import trim_heap, tune_allocator
 
 KEY = "key"
@@ -30,8 +30,6 @@ TITLE = "title"
 BODY = "body"
 GRAMS = "grams"
 """Field of the grams. In whole documents it also contains the words between grams, in order, so that phrases match."""
-NAMES = "names"
-"""Field of the words and grams of names; in sections also of their headings."""
 ACCENTED = "accented"
 """Field of the words with accents as written; `BODY` contains folded words."""
 
@@ -184,14 +182,11 @@ class FullTextWriter:
         accented = accented_words(text.body)
         if accented:
             document.add_text(ACCENTED, " ".join(accented))
-        names = name_tokens(text.names, self._analyze)
-        document.add_text(NAMES, " ".join(names))
         self._documents.add_document(document)
-        for (ordinal, words), headings in zip(text.sections, text.headings, strict=True):
+        for ordinal, words in text.sections:
             section = tantivy.Document()
             section.add_integer(KEY, key)
             section.add_unsigned(ORDINAL, ordinal)
-            section.add_text(NAMES, " ".join([*names, *name_tokens(headings, self._analyze)]))
             pairs = grams(words) if order else ()
             section.add_text(BODY, without_grams(words) if pairs else words)
             if pairs:
@@ -237,7 +232,6 @@ def _document_schema() -> tantivy.Schema:
         builder.add_text_field(name, tokenizer_name=_WORDS)
     builder.add_text_field(GRAMS, tokenizer_name=_BLANKS)
     builder.add_text_field(ACCENTED, tokenizer_name=_BLANKS, index_option="freq")
-    builder.add_text_field(NAMES, tokenizer_name=_BLANKS, index_option="basic")
     return builder.build()
 
 
@@ -250,7 +244,6 @@ def _section_schema() -> tantivy.Schema:
     builder.add_text_field(BODY, tokenizer_name=_WORDS, index_option="freq")
     builder.add_text_field(GRAMS, tokenizer_name=_BLANKS, index_option="freq")
     builder.add_text_field(ACCENTED, tokenizer_name=_BLANKS, index_option="freq")
-    builder.add_text_field(NAMES, tokenizer_name=_BLANKS, index_option="basic")
     return builder.build()
 
 

@@ -13,6 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.records import build_record
 from commonplace.index.catalogue.document_rows import DocumentColumns, columns_of
 from commonplace.index.fulltext.document_text import DocumentText, document_text
+from commonplace.index.fulltext.name_coverage import name_words
 from commonplace.index.stored.link_rows import LinkColumns, links_of
 
 
@@ -40,14 +41,14 @@ def prepare(file: FileToParse) -> PreparedDocument:
     """Parse a file. Never raises because of its content."""
     document = read_document(Address(file.path), file.raw)
     record = build_record(document, file.revision)
-    columns = columns_of(document, record)
+    columns = columns_of(document, record, name_words(document, record))
     return PreparedDocument(columns, links_of(document, columns.names), document_text(document, record))
 
 
 def to_plain(document: PreparedDocument) -> PlainDocument:
     """The document as plain tuples."""
     columns, links, text = document
-    texts = (text.terms, text.numbers, text.title, text.body, text.sections, text.names, text.headings)
+    texts = (text.terms, text.numbers, text.title, text.body, text.sections)
     return tuple(columns), tuple(links), texts
 
 

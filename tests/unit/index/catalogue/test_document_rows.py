@@ -37,6 +37,7 @@ from commonplace.index.catalogue.document_rows import (
     set_stat,
     titled_keys,
 )
+from commonplace.index.fulltext.name_coverage import name_words
 from commonplace.index.index_files import CATALOGUE_FILE
 from indexed import Indexed
 
@@ -75,7 +76,7 @@ def add(
     document = read_document(Address(path), text.encode())
     record = build_record(document, revision_of(document.raw))
     rows = DocumentRows(connection, lambda: COMMITTED)
-    rows.add(columns_of(document, record), stat, known)
+    rows.add(columns_of(document, record, name_words(document, record)), stat, known)
     rows.finish()
     return record
 

@@ -18,8 +18,6 @@ def recent(body: str, title: str = "", sections: tuple[tuple[int, str], ...] = (
             terms=("t",),
             numbers={},
             sections=sections,
-            names=title,
-            headings=("",) * len(sections),
         ),
         words,
     )

@@ -22,8 +22,8 @@ def held():
 full = FullText(Path(sys.argv[1]), create=True)
 for number in range(int(sys.argv[2])):
     with full.writing(bulk=False) as writer:
-        sections = {"sections": ((0, "tide"),), "headings": ("",)}
-        text = DocumentText(terms=("a",), numbers={}, title="T", body="tide " * 50, names="T", **sections)
+        sections = ((0, "tide"),)
+        text = DocumentText(terms=("a",), numbers={}, title="T", body="tide " * 50, sections=sections)
         writer.add(number, text)
     if number in {9, int(sys.argv[2]) - 1}:
         print(held())

@@ -13,10 +13,11 @@ from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze
 from commonplace.domain.record_json import fields_from_json, record_to_json
 from commonplace.domain.records import day_number
-from commonplace.domain.words.folded_text import accented_words
+from commonplace.domain.words.folded_text import accented_words, fold_text
 from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.catalogue.outlines import Outline
-from commonplace.index.fulltext.document_text import DocumentText, document_text, name_tokens
+from commonplace.index.fulltext.document_text import DocumentText, document_text
+from commonplace.index.fulltext.name_coverage import name_tokens, searchable_names
 from commonplace.index.shared.opensearch.layout import page_key, token
 
 MAX_SORTED_CHARS = 1000
@@ -55,7 +56,7 @@ def page_document(page: SharedPage, text: DocumentText, analyze: Analyze) -> dic
         "sort_created": record.created,
         "sort_updated": record.updated,
         "title": _tokens(analyze(without_grams(text.title))),
-        "names": _tokens(name_tokens(text.names, analyze)),
+        "names": _tokens(_name_tokens(record, analyze)),
         "body": _tokens(body),
         "grams": _tokens(tokens(text.body, analyze)),
         "accented": _tokens(accented_words(text.body)),
@@ -68,8 +69,9 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
     """Ordinal and document of each section."""
     document = page.document
     outline = Outline.of(document.sections)
-    names = name_tokens(text.names, analyze)
-    for (ordinal, words), headings in zip(text.sections, text.headings, strict=True):
+    names = _name_tokens(page.record, analyze)
+    for ordinal, words in text.sections:
+        headings = fold_text("\n".join(outline.path(ordinal)))
         written = document.source[outline.text(ordinal)].decode("utf-8", "replace")
         shown = (outline.path(ordinal), outline.anchor(ordinal), written, document.address.path)
         yield (
@@ -84,6 +86,10 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
                 "section_accented": _tokens(accented_words(words)),
             },
         )
+
+
+def _name_tokens(record: Record, analyze: Analyze) -> list[str]:
+    return name_tokens(searchable_names(record.address, record.title, record.aliases), analyze)
 
 
 def text_of(page: SharedPage) -> DocumentText:

@@ -250,7 +250,7 @@ class BaseSearch:
         (answer,) = yield [section_search(self._index, expanded, keys, count)]
         seen = self._seen(answer, count)
         named = {
-            key: named_sections(seen.get(key, ()), self._covered.get(key, NOT_COVERED), self._best_score)[:count]
+            key: named_sections(seen.get(key, ()), self._covered.get(key, NOT_COVERED), self._best_score, count)[:count]
             for key in keys
         }
         return {key: sections for key, sections in named.items() if sections}

@@ -100,7 +100,7 @@ def found_coverage(names: Answer, headings: Answer) -> dict[str, Coverage]:
     for hit in headings["hits"]["hits"]:
         of_page = sections.setdefault(str(hit["fields"]["page"][0]), {})
         of_page[int(hit["fields"]["ordinal"][0])] = float(hit["_score"])
-    return {key: (titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
+    return {key: Coverage(titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
 
 
 def found_sections(answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:

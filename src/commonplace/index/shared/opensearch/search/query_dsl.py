@@ -69,7 +69,7 @@ def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
 
 def names_query(expanded: ExpandedQuery, keys: Sequence[str], *, of_sections: bool) -> Query:
     """The query for pages, or sections of pages, whose names contain a word of the query; its score is the coverage."""
-    field = f"{SECTION_PREFIX if of_sections else ''}{ft.NAMES}"
+    field = f"{SECTION_PREFIX if of_sections else ''}names"
     covered = [
         {"constant_score": {"filter": {"terms": {field: list(map(token, term.forms))}}, "boost": term.share}}
         for term in expanded.names

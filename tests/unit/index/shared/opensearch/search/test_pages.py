@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace.index.fulltext.name_coverage import Coverage
 from commonplace.index.shared.opensearch.documents import stored_record
 from commonplace.index.shared.opensearch.layout import MAX_WINDOW
 from commonplace.index.shared.opensearch.search.pages import found_coverage, found_pages, found_sections, page_search
@@ -39,4 +40,4 @@ def test_the_coverage_of_a_page_is_that_of_its_names_and_of_its_sections() -> No
     covered = found_coverage(
         {"hits": {"hits": names}}, {"hits": {"hits": [section("a", 2, 0.9), section("b", 0, 0.4)]}}
     )
-    assert covered == {"a": (0.5, {2: 0.9}), "b": (0.0, {0: 0.4})}
+    assert covered == {"a": Coverage(0.5, {2: 0.9}), "b": Coverage(0.0, {0: 0.4})}
