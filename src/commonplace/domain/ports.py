@@ -156,6 +156,14 @@ class History(Protocol):
         """Documents that differ from HEAD apart from line ends, without those of repositories inside this one."""
         ...
 
+    def deleted(self, known: Collection[Address]) -> set[Address]:
+        """Documents of HEAD whose files are gone; `known` has those that are there.
+
+        Raises:
+            GitError: HEAD has too many files to be listed.
+        """
+        ...
+
     def head(self) -> str:
         """Id of the current commit; "" without commits."""
         ...

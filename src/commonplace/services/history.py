@@ -60,6 +60,41 @@ def diff(collection: Collection, address: Address, old: str, new: str = "") -> s
     return require_history(collection).store.history.diff(address, old, new)
 
 
+@dataclass(frozen=True, slots=True)
+class UncommittedDocument:
+    """A document that differs from the current commit."""
+
+    address: Address
+    change: Literal["modified", "new", "deleted"]
+    diff: str
+    """Unified diff from the current commit to the file."""
+
+
+def uncommitted(collection: Collection) -> list[UncommittedDocument]:
+    """All documents that differ from the current commit, by path.
+
+    Raises:
+        GitError: the collection is not in a Git repository, or has no commits yet.
+    """
+    past = require_history(collection).store.history
+    known, head = collection.index.revisions(), past.head()
+    gone = past.deleted(known)
+    found: list[UncommittedDocument] = []
+    for address in sorted({*past.uncommitted(known), *gone}):
+        is_there = address in gone or _is_in_commit(collection, address, head)
+        change = "deleted" if address in gone else "modified" if is_there else "new"
+        found.append(UncommittedDocument(address, change, past.diff(address, head)))
+    return found
+
+
+def _is_in_commit(collection: Collection, address: Address, commit: str) -> bool:
+    try:
+        collection.store.history.read(address, commit)
+    except NotFoundError:
+        return False
+    return True
+
+
 def revision_at(collection: Collection, moment: str) -> str:
     """The revision for `reads` that a moment means; "" for the present.
 

@@ -16,6 +16,7 @@ import typer
 
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import ConfigError
+from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS
@@ -26,6 +27,9 @@ from commonplace.services.checks import check_pages, check_questions
 from commonplace.services.collections import Collections
 from commonplace.services.findings import Issue
 from commonplace.services.health.questions import QUESTIONS_FILE
+
+MAX_PLACES = 10
+"""Maximum number of places that are named for one sentence to a person at a terminal."""
 
 
 def command(
@@ -51,9 +55,9 @@ def command(
     Found are bad YAML, files that are no UTF-8, broken links and anchors, double ids, texts that stand twice, pages
     past their review_by or older than what they describe, declared contradictions, secrets, invisible characters, text
     that addresses agents, code fences that are not closed, conflicts that a merge left, and files that cannot be
-    served, one a line: PATH:LINE: severity: message [rule]. Near-duplicates, file names that Windows does not allow,
-    and pages and attachments that nothing links to, are worth knowing and no more. The exit code is 1 when there is an
-    error or a warning. Nothing is changed.
+    served, one a line: PATH:LINE: severity: message [rule]; on a terminal by rule, the gravest first. Near-duplicates,
+    file names that Windows does not allow, and pages and attachments that nothing links to, are worth knowing and no
+    more. The exit code is 1 when there is an error or a warning. Nothing is changed.
 
     questions.yaml in the folder is a list of {question, pages, budget}. With --questions the exit code is 1 when a
     search for a question does not find all of its pages within its budget of tokens (1000 without one).
@@ -108,8 +112,11 @@ def _report(session: Session, problems: Sequence[Issue], counted: _Counted, *, q
             }
         )
     else:
-        for problem in shown:
-            _show(session, problem, several=counted.folders > 1)
+        if out.terminal.interactive:
+            _show_groups(session, shown, several=counted.folders > 1)
+        else:
+            for problem in shown:
+                _show(session, problem, several=counted.folders > 1)
         totals_line = ", ".join(_total(counts[severity], severity) for severity in Severity)
         out.message(f"{amount(counted.number, counted.noun)}: {totals_line}.")
     return FINDINGS if counts[Severity.ERROR] + counts[Severity.WARNING] else 0
@@ -119,15 +126,33 @@ def _total(count: int, severity: Severity) -> str:
     return f"{count:,} info" if severity is Severity.INFO else amount(count, severity.value)
 
 
+def _show_groups(session: Session, problems: Sequence[Issue], *, several: bool) -> None:
+    """List the problems by rule, the gravest first, each sentence once with its places."""
+    out = session.out
+    places: dict[tuple[Severity, str], dict[str, list[str]]] = {}
+    for problem in sorted(problems, key=lambda one: (SEVERITIES.index(one.severity), one.rule)):
+        group = places.setdefault((problem.severity, problem.rule), {})
+        group.setdefault(problem.message, []).append(_place(problem, several=several))
+    for (severity, rule), sentences in places.items():
+        count = sum(map(len, sentences.values()))
+        shown = out.styled(RED if severity is Severity.ERROR else BOLD, severity.value)
+        out.line(f"{shown}: {out.styled(BOLD, rule)} ({count:,})")
+        for message, found in sentences.items():
+            more = f" and {len(found) - MAX_PLACES:,} more" if len(found) > MAX_PLACES else ""
+            out.line(f"  {one_line(message)} {out.styled(FAINT, ', '.join(found[:MAX_PLACES]) + more)}", INDENT)
+
+
+def _place(problem: Issue, *, several: bool) -> str:
+    name = f"{problem.collection.name}:" if several else ""
+    return f"{name}{problem.path}{f':{problem.line}' if problem.line else ''}"
+
+
 def _show(session: Session, problem: Issue, *, several: bool) -> None:
     out = session.out
-    name = f"{problem.collection.name}:" if several else ""
-    line = f":{problem.line}" if problem.line else ""
+    place = out.styled(BOLD, _place(problem, several=several))
     severity = out.styled(RED if problem.severity is Severity.ERROR else BOLD, problem.severity.value)
     rule = out.styled(FAINT, f"[{problem.rule}]")
-    out.line(
-        f"{out.styled(BOLD, f'{name}{problem.path}{line}')}: {severity}: {one_line(problem.message)} {rule}", INDENT
-    )
+    out.line(f"{place}: {severity}: {one_line(problem.message)} {rule}", INDENT)
 
 
 def _json(problem: Issue) -> dict[str, Json]:

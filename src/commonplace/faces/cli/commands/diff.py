@@ -1,27 +1,33 @@
-"""`commonplace diff`: what changed in a page.
+"""`commonplace diff`: what changed in a page, or everything that is not committed.
 
 As JSON: `{"collection", "path", "from", "to", "diff"}`; `to` is "" for the page as it is now, `diff` "" where nothing
-changed.
+changed. Without a page: `{"uncommitted": [{"collection", "path", "change", "from", "to", "diff"}]}`; `change` is
+`modified`, `new` or `deleted`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 import typer
 
 from commonplace.domain.addresses import Address
-from commonplace.faces.cli.options import PageArgument
+from commonplace.domain.errors import ConfigError
+from commonplace.domain.json import Json
+from commonplace.faces.cli.options import OptionalPageArgument
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.pages import addressed, located
 from commonplace.faces.cli.session import Session
 from commonplace.services import history
 from commonplace.services.collections import Collection
+from commonplace.services.history import UncommittedDocument
 
 
 def command(
     session: Session,
-    page: PageArgument,
+    page: OptionalPageArgument = None,
+    *,
     from_: Annotated[
         str, typer.Option("--from", metavar="REV", help="The older side; default: the last commit.", show_default=False)
     ] = "",
@@ -29,9 +35,10 @@ def command(
         str, typer.Option("--to", metavar="REV", help="The newer side; default: the page as it is now.")
     ] = "",
 ) -> None:
-    """See what changed in a page: since the last commit, or between two commits.
+    """See what changed in a page: since the last commit, or between two commits. Without PAGE: all that is uncommitted.
 
     Examples:
+        commonplace diff
         commonplace diff notes/idea
         commonplace diff notes/idea --from 1a2b3c4
         commonplace diff notes/idea --from 1a2b3c4 --to 5d6e7f8 | less
@@ -39,6 +46,11 @@ def command(
     REV is a commit, or a revision of the page, by 7 digits or more; `commonplace log PAGE` lists them. A page that was
     deleted is named by its path.
     """
+    if page is None:
+        if from_ or to:
+            raise ConfigError("Which page? --from and --to go with PAGE.", kind="option", hint="Name the page first.")
+        _show_uncommitted(session)
+        return
     with session.opened() as collections:
         collection, address = addressed(collections, session.relative(page))
         old = from_ or collection.store.history.head()
@@ -51,6 +63,35 @@ def command(
         show_diff(session.out, text)
         if not text:
             session.out.message(_unchanged(collection, address, from_))
+
+
+def _show_uncommitted(session: Session) -> None:
+    with session.opened() as collections:
+        found = [(one, head, row) for one in collections for head, row in _uncommitted(one)]
+    if session.out.as_json:
+        rows: list[Json] = [
+            {
+                "collection": collection.name,
+                "path": row.address.path,
+                "change": row.change,
+                "from": head,
+                "to": "",
+                "diff": row.diff,
+            }
+            for collection, head, row in found
+        ]
+        session.out.json({"uncommitted": rows})
+        return
+    for _, _, row in found:
+        show_diff(session.out, row.diff)
+    counts = Counter(row.change for _, _, row in found)
+    told = ", ".join(f"{counts[change]:,} {change}" for change in ("modified", "new", "deleted") if counts[change])
+    session.out.message(f"Not committed: {told}." if told else "Everything is committed.")
+
+
+def _uncommitted(collection: Collection) -> list[tuple[str, UncommittedDocument]]:
+    head = collection.store.history.head()
+    return [(head, one) for one in history.uncommitted(collection)]
 
 
 def _unchanged(collection: Collection, address: Address, given: str) -> str:

@@ -31,6 +31,7 @@ from commonplace.store.git.past.revision_walk import (
     commits_touching,
     count_touching,
     document_address,
+    documents_of,
     oldest_first,
     parents_of,
     touched_between,
@@ -38,8 +39,6 @@ from commonplace.store.git.past.revision_walk import (
 from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.trees import TreeDiff
 from commonplace.store.git.worktree import stored_form
-
-# The commits of a folder, read-only.
 
 
 class NoHistory:
@@ -96,6 +95,11 @@ class NoHistory:
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """All documents, because there are no commits."""
         return set(known)
+
+    def deleted(self, known: Collection[Address]) -> set[Address]:
+        """An empty set: there is no commit."""
+        del known
+        return set()
 
     def head(self) -> str:
         """An empty string: there is no commit."""
@@ -250,13 +254,17 @@ class GitHistory:
         inner: dict[str, bool] = {"": False}
         return {address for address in differing if not self._is_inner(head, address.folder, inner)}
 
-    def _is_inner(self, head: str, folder: str, known: dict[str, bool]) -> bool:
-        """Whether a folder belongs to a repository inside this one.
+    def deleted(self, known: Collection[Address]) -> set[Address]:
+        """Documents of the current commit whose files are gone."""
+        if self._folder is None or not self.head():
+            return set()
+        gone = documents_of(self._repository, self.head(), os.fsencode(self._prefix)) - set(known)
+        return {one for one in gone if self._folder.stat(one) is None}
 
-        Args:
-            head: The current commit.
-            folder: Path in the collection.
-            known: Cached results by folder; the result for this folder is added.
+    def _is_inner(self, head: str, folder: str, known: dict[str, bool]) -> bool:
+        """Whether a folder of the collection belongs to a repository inside this one, by the commit `head`.
+
+        `known` has cached results by folder; the result for this folder is added.
         """
         if folder not in known:
             path = self._prefix + folder

@@ -197,6 +197,11 @@ class PastHistory(GitHistory):
         del known
         return set()
 
+    def deleted(self, known: Collection[Address]) -> set[Address]:
+        """An empty set: the files are those of a commit."""
+        del known
+        return set()
+
 
 class PastStore(TreeStore):
     """The files of one commit. Each folder is listed once, and each file looked up once, because neither changes."""

@@ -17,6 +17,7 @@ from pygit2.enums import SortMode
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError
+from commonplace.store.git.objects import is_file
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.trees import TreeDiff
 
@@ -175,6 +176,17 @@ def document_address(path: bytes) -> Address | None:
     except InvalidInputError:
         return None
     return address if address.is_document else None
+
+
+def documents_of(repository: GitRepository, commit: str, prefix: bytes) -> set[Address]:
+    """The documents of a commit below a prefix, by their addresses without it.
+
+    Raises:
+        GitError: the commit has too many files.
+    """
+    files = TreeDiff(repository).files(repository.tree_of(commit))
+    paths = (path for path, entry in files if path.startswith(prefix) and is_file(entry))
+    return {address for path in paths if (address := document_address(path.removeprefix(prefix)))}
 
 
 def commit_value(commit: pygit2.Commit, addresses: tuple[Address, ...] = ()) -> Commit:

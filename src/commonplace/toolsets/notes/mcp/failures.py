@@ -62,7 +62,8 @@ def _next_of(tool: str, error: KnowledgeError, given: dict[str, Json]) -> str:
     """The call that follows an error, or an error of a step. A repetition with another page begins with `tool`."""
     folder, near, page = error.context.get("folder"), _near(error), given.get("page")
     if error.code is Code.CONFLICT:
-        return f"read {_json({'page': error.context.get('reference') or page})}"
+        named = error.context.get("reference") or error.context.get("path") or page
+        return f"read {_json({'page': named})}" if named else ""
     if folder:
         return f"overview {_json({'folder': str(folder)})}"
     if error.kind == "document":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,17 @@ def test_a_question_whose_page_is_not_found_is_a_finding_in_the_file_of_question
     failed = shell("check", "--questions", "--json")
     assert failed.code == 1
     assert [one["path"] for one in failed.json["findings"]] == ["questions.yaml"]
+
+
+def test_on_a_terminal_the_gravest_come_first_by_rule_and_each_sentence_once(shell: Shell, repo: GitRepo) -> None:
+    repo.write("bad.md", "---\ntitle: a: b\n---\n# Bad\n")
+    repo.write("links.md", "# Links\n\n[[no]]\n")
+    repo.write("more.md", "# More\n\n[[no]]\n")
+    _, shown = shell.on_a_terminal("check", "--no-color")
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()]
+    heads = [line for line in lines if line.startswith(("error: ", "warning: ", "info: "))]
+    assert heads[0] == "error: bad_yaml (1)"
+    severities = [line.partition(":")[0] for line in heads]
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+    told = [line for line in lines if "The link to 'no' leads nowhere." in line]
+    assert told == ["The link to 'no' leads nowhere. links.md:3, more.md:3"]

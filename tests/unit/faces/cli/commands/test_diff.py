@@ -45,3 +45,24 @@ def test_a_page_that_never_was_and_a_revision_that_is_none_are_refused(shell: Sh
     for code, revision in ((4, "HEAD"), (4, "12"), (3, "0" * 40)):
         done = shell("diff", "lonely", "--from", revision)
         assert (done.code, done.text) == (code, ""), done
+
+
+def test_without_a_page_it_is_all_that_no_commit_has(shell: Shell, repo: GitRepo) -> None:
+    done = shell.ok("diff")
+    assert (done.text, done.stderr) == ("", "Everything is committed.\n")
+    assert shell.ok("diff", "--json").json == {"uncommitted": []}
+    repo.write("idea.md", "# Another idea\n")
+    repo.write("new.md", "# New\n")
+    (repo.path / "lonely.md").unlink()
+    rows = shell.ok("diff", "--json").json["uncommitted"]
+    assert [(one["path"], one["change"]) for one in rows] == [
+        ("idea.md", "modified"),
+        ("lonely.md", "deleted"),
+        ("new.md", "new"),
+    ]
+    assert {one["from"] for one in rows} == {repo.git("rev-parse", "HEAD")}
+    done = shell.ok("diff")
+    assert done.stderr == "Not committed: 1 modified, 1 new, 1 deleted.\n"
+    assert all(line in done.lines for line in ("+# Another idea", "-Nobody names it.", "+# New"))
+    refused = shell("diff", "--from", rows[0]["from"])
+    assert (refused.code, "--from and --to go with PAGE" in refused.stderr) == (2, True)

@@ -99,6 +99,12 @@ def test_a_folder_a_section_and_a_conflict_have_their_own_next_call() -> None:
     assert hint("edit", ConflictError("x", hint="Read it."), page="tea") == 'Read it. Next: read {"page": "tea"}'
 
 
+def test_a_conflict_within_a_transaction_names_its_page() -> None:
+    """The store knows the path of a file that another program changed while it was written, and not the page."""
+    error = ConflictError("b.md was changed by another program.", kind="document", path="b.md")
+    assert hint("transaction", error, steps=[{"do": "edit", "page": "a"}]) == 'Next: read {"page": "b.md"}'
+
+
 @pytest.mark.parametrize("tool", ["write", "edit", "move", "delete", "transaction"])
 def test_no_change_of_another_page_is_proposed(tool: str) -> None:
     error = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"], step=2)
