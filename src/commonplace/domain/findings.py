@@ -82,6 +82,15 @@ class NewFindings:
     """Whether all were found in time."""
 
 
+MAX_REPEATED = 300
+"""Maximum number of characters of a page's text that a finding repeats; nearly all links and titles are shorter."""
+
+
+def shortened(text: str) -> str:
+    """A text as a finding repeats it: whole, or its first `MAX_REPEATED` characters and `…`."""
+    return text if len(text) <= MAX_REPEATED else f"{text[:MAX_REPEATED]}…"
+
+
 _MILDER = {Severity.ERROR: Severity.WARNING, Severity.WARNING: Severity.INFO, Severity.INFO: Severity.INFO}
 
 

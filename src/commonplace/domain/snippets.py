@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 
 from commonplace.domain.languages import content_words, language_of
+from commonplace.domain.markdown.code import CodePiece, code_pieces
 from commonplace.domain.query_parser import parse_query
 from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word
@@ -42,7 +43,7 @@ _HTML = (
     "td|tfoot|th|thead|tr|tt|u|ul|var|video"
 )
 # The destination after the text of a link or image. Without a destination, brackets are plain text: `a[0]`, `[1]`.
-_AIM = r"\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:[ \t]+\"[^\"\n]*\")?\)|\[[^\[\]\n]*\]"
+_AIM = r"\((?:<[^<>\n]{0,500}>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)?)(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?\)|\[[^\[\]\n]*\]"
 # Every repetition is bounded or cannot match the text after it, so the time is linear in the text. Each match begins
 # with a sign or a line end, so that text between matches is skipped at memory speed. A lookbehind then distinguishes
 # the signs.
@@ -51,7 +52,7 @@ _MARKUP = re.compile(
     r"(?<=\n)(?:(?P<rule>[ \t]*(?:```|~~~)[^\n]*$|[ \t|:+=_*-]{3,}$|[ \t]*\[[^\[\]\n]{1,80}\]:[^\n]*$)"
     r"|(?P<lead>[ \t]*(?:>[ \t]?|[*+-][ \t]+|\d{1,9}[.)][ \t]+|\#{1,6}[ \t]+)+))"
     rf"|(?P<gap>(?<=\|)|(?<=<)(?:/?(?:{_HTML})(?:[ /][^<>\n]{{0,300}})?>|!--[^<>]{{0,500}}-->))"
-    r"|(?:(?<=!)\[|(?<=\[))\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
+    r"|(?:(?P<embed>(?<=!)\[)|(?<=\[))\[(?P<target>[^\[\]|\n]*)(?:\|(?P<shown>[^\[\]\n]*))?\]\]"
     rf"|(?P<mark>(?<=\])(?:{_AIM})"
     rf"|(?:(?<=!)\[|(?<=\[))(?=[^\[\]\n]*\](?:{_AIM})|!\[[^\[\]\n]*\]\([^()\s]*\)\]\([^()\s]*\)))"
     r"|(?P<code>(?<=`)`*)"
@@ -79,6 +80,22 @@ _SIGNS = re.compile(
     re.MULTILINE,
 )
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
+_HOLDER, _NO_CHARACTER = "\0", "\ufffd"
+"""The sign around the number of a piece of code, while the text around it is stripped, and what it is replaced by."""
+_HELD = re.compile(f"{_HOLDER}([0-9]+){_HOLDER}")
+_MEDIA = re.compile(
+    r"[^#]*\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico|tiff?|heic|mp3|wav|ogg|m4a|flac|opus|mp4|webm|ogv|mov|m4v)(?:#.*)?",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(r"\s*\d{1,4}(?:x\d{1,4})?\s*")
+"""The label of an embed that gives its size in pixels."""
+_ATOM = re.compile(
+    r"!?\[\[[^\[\]\n]{1,300}\]\]|!?\[[^\[\]\n]{0,300}\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,80}\])"
+    r"|<[A-Za-z/!][^<>\n]{0,300}>"
+)
+"""Markup that would be shown as it stands if a part of it were cut off."""
+MAX_ATOM_CHARS = 800
+"""Number of characters before and after a cut that are searched for such markup."""
 _BETWEEN_WORDS = frozenset({"gap", "rule", "lead"})
 """Names of the pattern's groups for markup that separates words."""
 
@@ -95,10 +112,29 @@ class HighlightTerms:
 
 
 def strip_markdown(markdown: str) -> str:
-    """Plain text of Markdown, as one line."""
-    text = _MARKUP.sub(_shown, _SIGNS.sub(_signified, f"\n{markdown}"))
-    # Last, because a character in its written form is no markup.
-    return " ".join(_ENTITY.sub(lambda entity: unescape(entity[0]), text).split())
+    """Plain text of Markdown, as one line. Code is shown as it stands."""
+    return _plain(markdown, code_pieces(markdown), 0, len(markdown))
+
+
+def _plain(markdown: str, codes: Sequence[CodePiece], start: int, end: int) -> str:
+    """The characters `[start, end)` of a text, whose code is known, as plain text in one line."""
+    parts: list[str] = ["\n"]
+    held: list[str] = []
+    at = start
+    for code in codes:
+        if code.end <= start or code.start >= end:
+            continue
+        first, last = max(code.start, start), min(code.end, end)
+        parts.append(markdown[at:first].replace(_HOLDER, _NO_CHARACTER))
+        parts.append(f"{_HOLDER}{len(held)}{_HOLDER}" if code.text else "\n")
+        if code.text:
+            held.append(code.text if (first, last) == (code.start, code.end) else markdown[first:last])
+        at = last
+    parts.append(markdown[at:end].replace(_HOLDER, _NO_CHARACTER))
+    text = _MARKUP.sub(_shown, _SIGNS.sub(_signified, "".join(parts)))
+    # Last, because a character in its written form is no markup, and code has neither.
+    text = _ENTITY.sub(lambda entity: unescape(entity[0]), text)
+    return " ".join((_HELD.sub(lambda place: held[int(place[1])], text) if held else text).split())
 
 
 def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, str]]]) -> str:
@@ -111,10 +147,12 @@ def with_labels(markdown: str, label_first: Callable[[], Collection[tuple[str, s
     if not PIPED_LINK.search(markdown):
         return markdown
     known = label_first()
+    codes = code_pieces(markdown) if known else ()
 
     def shown(found: re.Match[str]) -> str:
         label = found[1].removesuffix("\\").strip()  # in a table, the | is escaped
-        return label if (label, found[2].strip()) in known else found[0]
+        is_code = any(code.start <= found.start() < code.end for code in codes)
+        return label if (label, found[2].strip()) in known and not is_code else found[0]
 
     return PIPED_LINK.sub(shown, markdown)
 
@@ -133,16 +171,19 @@ def snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str:
     if found:
         return found
     source = markdown[:MAX_SOURCE_CHARS]
-    text = strip_markdown(source[: 4 * limit + 200])
-    return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > 4 * limit + 200)
+    end = _outside(source, min(4 * limit + 200, len(source)), forward=True)
+    text = strip_markdown(source[:end])
+    return _cut(text, None, limit, cut_before=False, cut_behind=len(source) > end)
 
 
 def matching_snippet(markdown: str, wanted: HighlightTerms, limit: int) -> str | None:
     """The result of `snippet`; None if none of the wanted words occurs in the text. `limit` is at least 1."""
     source = markdown[:MAX_SOURCE_CHARS]
+    codes: list[CodePiece] | None = None
     for place in _by_worth(_places(source, wanted), limit):
         start, end = _neighbourhood(source, place, limit)
-        text = strip_markdown(source[start:end])
+        codes = code_pieces(source) if codes is None else codes
+        text = _plain(source, codes, start, end)
         shown = _places(text, wanted, most=1)
         if shown:
             return _cut(text, shown[0], limit, cut_before=start > 0, cut_behind=end < len(source))
@@ -182,12 +223,23 @@ def sentence_round(raw: bytes, start: int, end: int, shown: str | None = None) -
     """
     first = raw.rfind(b"\n", max(start - SENTENCE_BYTES, 0), start) + 1 or max(start - SENTENCE_BYTES, 0)
     last = raw.find(b"\n", end, end + SENTENCE_BYTES)
-    before = raw[first:start].decode("utf-8", "ignore")
+    # Without its indentation, by which a line of its own would be code.
+    before = raw[first:start].decode("utf-8", "ignore").lstrip(" \t")
     behind = raw[end : last if last >= 0 else end + SENTENCE_BYTES].decode("utf-8", "ignore")
-    cut = max((found.end() for found in _SENTENCE_END.finditer(before)), default=0)
-    found = _SENTENCE_END.search(behind)
     middle = raw[start:end].decode("utf-8", "ignore") if shown is None else shown
-    return strip_markdown(before[cut:] + middle + (behind[: found.end()] if found else behind))
+    line = before + middle + behind
+    codes = code_pieces(line)
+    atoms = [*((code.start, code.end) for code in codes), *(atom.span() for atom in _ATOM.finditer(line))]
+    ends = [
+        stop.end() for stop in _SENTENCE_END.finditer(line) if not any(start < stop.end() < end for start, end in atoms)
+    ]
+    after = len(before) + len(middle)
+    return _plain(
+        line,
+        codes,
+        max((stop for stop in ends if stop <= len(before)), default=0),
+        min((stop for stop in ends if stop >= after), default=len(line)),
+    )
 
 
 Occurrence = tuple[int, int, str]
@@ -198,9 +250,22 @@ def _shown(found: re.Match[str]) -> str:
     kind = found.lastgroup
     if kind in _BETWEEN_WORDS:
         return " "
-    if kind in {"target", "shown", "star", "line"}:
-        return found[kind] or found["target"] or ""
+    if kind in {"star", "line"}:
+        return _MARKUP.sub(_shown, found[kind])
+    if kind in {"target", "shown"}:
+        return _link_text(found["target"], found["shown"] or "", embedded=found["embed"] is not None)
     return ""
+
+
+def _link_text(target: str, label: str, *, embedded: bool) -> str:
+    """The text of a wikilink or embed; "" for a picture without a label."""
+    if label.strip() and not (embedded and _SIZE.fullmatch(label)):
+        return _MARKUP.sub(_shown, label)
+    target = target.removesuffix("\\")  # in a table, the | is escaped
+    if embedded and _MEDIA.fullmatch(target):
+        return ""
+    parts = (part.strip() for part in target.split("#"))
+    return " > ".join(part for part in parts if part and not part.startswith("^"))
 
 
 def _signified(sign: re.Match[str]) -> str:
@@ -311,12 +376,22 @@ def _by_worth(places: list[Occurrence], limit: int) -> Iterator[Occurrence]:
 
 def _neighbourhood(source: str, place: Occurrence, limit: int) -> tuple[int, int]:
     """The range of the source to strip, with room for markup; it begins at the start of the line if possible."""
-    end = min(place[1] + 3 * limit, len(source))
+    end = _outside(source, min(place[1] + 3 * limit, len(source)), forward=True)
     earliest = place[0] - 2 * limit
     if earliest <= 0:
         return 0, end
     line = source.rfind("\n", earliest, place[0]) + 1
-    return line or source.find(" ", earliest, place[0]) + 1 or earliest, end
+    return line or _outside(source, source.find(" ", earliest, place[0]) + 1 or earliest, forward=False), end
+
+
+def _outside(source: str, at: int, *, forward: bool) -> int:
+    """The offset itself, or, if it is inside of a link or tag, the end of this, or its start."""
+    for atom in _ATOM.finditer(source, max(at - MAX_ATOM_CHARS, 0), at + MAX_ATOM_CHARS):
+        if atom.start() >= at:
+            break
+        if atom.end() > at:
+            return atom.end() if forward else atom.start()
+    return at
 
 
 def _cut(text: str, place: Occurrence | None, limit: int, *, cut_before: bool, cut_behind: bool) -> str:

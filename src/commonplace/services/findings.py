@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import Fragments, read_document
 from commonplace.domain.documents import Document, Finding, LinkKind, Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError
-from commonplace.domain.findings import SEVERITIES, NewFinding, NewFindings, finding_of
+from commonplace.domain.findings import SEVERITIES, NewFinding, NewFindings, finding_of, shortened
 from commonplace.domain.links import NamedDocument, name_keys
 from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
@@ -394,7 +394,7 @@ class _Reporter:
         for record in records:
             others = [path for path in paths[record.id] if path != record.address.path]
             if others:
-                message = f"{others[0]} has the same id {record.id[:80]!r}; both are reached by path only."
+                message = f"{others[0]} has the same id {shortened(record.id)!r}; both are reached by path only."
                 yield self.issue(record.address, finding_of("duplicate_id", message, "id"))
 
     def broken(
@@ -419,7 +419,7 @@ class _Reporter:
         for record in records:
             count = titles[fold(record.title)]
             if count > 1:
-                message = f"{count} entries have the title {record.title[:80]!r}."
+                message = f"{count} entries have the title {shortened(record.title)!r}."
                 yield self.issue(record.address, finding_of("duplicate_title", message, "title", milder=milder))
 
 

@@ -33,6 +33,18 @@ def wanted(*words: str, grams: tuple[str, ...] = ()) -> HighlightTerms:
         ("<p>text<br/>more</p><!-- not this -->", "text more"),
         ("1 \\* 2 \\_ 3", "1 * 2 _ 3"),
         ("a_b_c and 2 * 3 * 4 and std::vector<int>", "a_b_c and 2 * 3 * 4 and std::vector<int>"),
+        ("```ps\n[int][Math]::Round(5, [M]::Z)\na | b *c*\n```", "[int][Math]::Round(5, [M]::Z) a | b *c*"),
+        ('Run `"..\\S\\*\\init.txt"` or `D\\.x.json`', 'Run "..\\S\\*\\init.txt" or D\\.x.json'),
+        ("| `*a` | `b*` |\n|---|---|\n| `$_.CPU` | `&lt;` |", "*a b* $_.CPU &lt;"),
+        ("text\n\n    [x](y) **z**\n", "text [x](y) **z**"),
+        ("**Run `a*b` now**, [`x[0]`](y)", "Run a*b now, x[0]"),
+        ("**[[Settings]]**, _[a](b)_, **![[x.png]]**", "Settings, a,"),
+        ("Open ![[lucide-cog.svg#icon]] now", "Open now"),
+        ("![[Properties#^templates]] and [[#Sync history]]", "Properties and Sync history"),
+        ("| ![[E.jpg\\|100]] | ![[E.jpg\\|a face]] | [[Page\\|shown]] |", "a face shown"),
+        ("[[Page#Part|**shown**]] and [[Page#Part#Sub]]", "shown and Page > Part > Sub"),
+        ("[a](<b c.md>) and [d](e 'f')", "a and d"),
+        ("a \0 b\0001 `c`", "a \ufffd b\ufffd1 c"),
     ],
 )  # fmt: skip
 def test_plain_text_has_no_markup_and_all_of_the_words(markdown: str, plain: str) -> None:
@@ -59,6 +71,26 @@ def test_the_place_with_most_different_words_is_shown() -> None:
 def test_a_match_inside_a_link_target_is_no_match() -> None:
     text = "[page](needle.md) " + "x " * 300 + "the needle itself"
     assert "the needle itself" in snippet(text, wanted("needle"), 80)
+
+
+@pytest.mark.parametrize("limit", range(20, 120, 7))
+@pytest.mark.parametrize(
+    "atom", ["[[Basic formatting syntax|it]]", "[it](https://far.example/a-long-way-to-it)", "`[[a|b]] *c*`"]
+)
+def test_a_cut_leaves_no_part_of_a_link_or_of_code_marks(atom: str, limit: int) -> None:
+    text = f"needle {atom} " + f"{atom} in the text " * 100
+    plain = strip_markdown(text)
+
+    for query in (wanted("needle"), wanted("nothing")):
+        shown = snippet(text, query, limit).rstrip("…")
+        assert shown
+        assert plain.startswith(shown)
+
+
+def test_code_that_begins_before_the_window_is_code() -> None:
+    text = "```ps\n" + "$x = a | b *c*\n" * 100 + "[int][Math]::Round(needle) | *out*\n" + "$y *z*\n" * 100 + "```\n"
+
+    assert "[int][Math]::Round(needle) | *out*" in snippet(text, wanted("needle"), 120)
 
 
 def test_accents_do_not_hide_a_match() -> None:
@@ -138,6 +170,20 @@ def test_the_sentence_of_a_list_item_ends_with_its_line() -> None:
     raw = b"- first\n- see [[Page]] for more\n- third\n"
     start = raw.index(b"[[")
     assert sentence_round(raw, start, start + len(b"[[Page]]")) == "see Page for more"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("    Open **[[Settings]]**. More.", "Open Settings."),
+        ("See `a. *b*` and [[Settings]] ![[cog.svg#icon]]. More.", "See a. *b* and Settings ."),
+        ("[[No. One]], [x. Y](y.md) or [[Settings#^id]]! More.", "No. One, x. Y or Settings!"),
+    ],
+)
+def test_the_sentence_shows_code_as_it_stands_and_links_as_text(line: str, sentence: str) -> None:
+    raw = line.encode()
+    start = raw.index(b"[[Settings")
+    assert sentence_round(raw, start, raw.index(b"]]", start) + 2) == sentence
 
 
 def test_an_abbreviation_before_a_small_letter_ends_no_sentence() -> None:

@@ -17,7 +17,7 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.records import description_in
 from commonplace.domain.snippets import strip_markdown
 
-CHUNKS_VERSION = 2
+CHUNKS_VERSION = 3
 """Version of the division into chunks. After a change, documents are divided again; equal texts keep their vectors."""
 TARGET_CHARS = 900
 """Target size of a chunk in bytes: about 150 English words, or 300 Chinese characters."""

@@ -10,7 +10,7 @@ from itertools import combinations
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.documents import Finding
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.domain.findings import finding_of
+from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.domain.records import iso_timestamp
@@ -92,12 +92,12 @@ def outdated(collection: Collection, record: Record) -> Iterator[LocatedFinding]
     for name in _named(record.frontmatter, DESCRIBES):
         changed = _changed(collection, record.address, name)
         if changed is None:
-            message = f"It describes {name[:80]!r}, which is not there. Correct `{DESCRIBES}`."
+            message = f"It describes {shortened(name)!r}, which is not there. Correct `{DESCRIBES}`."
             yield record.address, finding_of("stale", message)
         elif _is_later(changed, record.updated):
             message = (
-                f"It describes {name[:80]!r}, which changed on {changed[:10]}; this page is of {record.updated[:10]}."
-                " Bring it up to date."
+                f"It describes {shortened(name)!r}, which changed on {changed[:10]}; this page is of"
+                f" {record.updated[:10]}. Bring it up to date."
             )
             yield record.address, finding_of("stale", message)
 

@@ -10,7 +10,7 @@ from commonplace.domain.addresses import Address, unportable
 from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Document, Finding, Link
 from commonplace.domain.errors import KnowledgeError
-from commonplace.domain.findings import finding_of
+from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.frontmatter import block_end
 from commonplace.domain.links import LinkLookup, ambiguous_targets
 from commonplace.domain.query import Record, ResolvedLink
@@ -88,7 +88,7 @@ def page_findings(
 
 def broken_link(resolved: ResolvedLink, lookup: LinkLookup, field: str = "", line: int = 0) -> Finding:
     """The finding for a link that leads nowhere, or to none of several documents."""
-    target = resolved.link.raw[:80]
+    target = shortened(resolved.link.raw)
     paths = [one.path for one in ambiguous_targets(resolved.link, resolved.source, lookup)]
     message = f"The link to {target!r} leads nowhere."
     if paths:
@@ -99,7 +99,7 @@ def broken_link(resolved: ResolvedLink, lookup: LinkLookup, field: str = "", lin
 
 def dead_anchor(target: Address, link: Link, line: int = 0) -> Finding:
     """The finding for a link to a heading or block that its target does not have."""
-    message = f"{target.path} has no heading or block {link.fragment[:60]!r}. Name one that it has."
+    message = f"{target.path} has no heading or block {shortened(link.fragment)!r}. Name one that it has."
     return finding_of("dead_anchor", message, line=line)
 
 

@@ -118,11 +118,11 @@ def as_of(collections: Collections, text: str) -> Generator[PastBase]:
 
 def _moments(collections: Collections, text: str) -> list[Moment]:
     found: list[Moment] = []
-    failed: GitError | NotFoundError | None = None
+    failed: GitError | NotFoundError | InvalidInputError | None = None
     for collection in collections:
         try:
             found.append(moment_of(collection, text))
-        except (GitError, NotFoundError) as error:
+        except (GitError, NotFoundError, InvalidInputError) as error:  # a tag is that of one repository
             failed = failed or error
     if not found and failed is not None:
         raise failed

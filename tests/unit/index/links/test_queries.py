@@ -135,5 +135,5 @@ def test_snippets_show_the_label_on_whichever_side_it_is(tmp_path: Path) -> None
     with Indexed(tmp_path, {"from.md": text, "Harbour.md": "x", "Moles.md": "y"}) as base:
         for index, both_exist in ((base.index, "Moles"), (base.index.preferring_last(), "Harbour")):
             (hit,) = index.search(asked).hits
-            shown = f"Before the old quay and the new quay, {both_exist}, in b; the pier of Harbour, a berth"
+            shown = f"Before the old quay and the new quay, {both_exist}, in [[a|b]]; the pier of Harbour, a berth"
             assert hit.sections[0].snippet == shown

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
+from commonplace.services.collections import Collections
+from commonplace.services.findings import collection_issues
 from commonplace.services.health.page_rules import collection_findings, page_findings
 from commonplace.services.listing import every_document
 from indexed import PERMISSIONS, Indexed, permissions_hold
@@ -60,6 +62,21 @@ def test_a_link_to_one_of_several_equal_headings_or_to_a_text_that_is_no_heading
         "b.md has no heading or block 'uber'. Name one that it has.",
         "a.md has no heading or block 'nowhere'. Name one that it has.",
     ]
+
+
+def test_findings_name_links_as_they_stand_in_the_file_or_mark_where_they_are_cut(tmp_path: Path) -> None:
+    name, heading = "A long name of a page " * 8, "A long heading of a page " * 8
+    texts = {
+        f"[[{name.strip()}]]": name.strip(),
+        f"[[b#{heading.strip()}]]": heading.strip(),
+        f"[[{'x' * 400}]]": "x" * 300 + "…",
+    }
+    files: dict[str, str | bytes] = {"a.md": "# A\n\n" + "\n".join(texts), "b.md": "# B\n"}
+    with Indexed(tmp_path, files) as base:
+        collections = Collections(lambda: [base.collection])
+        messages = [one.message for one in collection_issues(collections, base.collection) if one.path == "a.md"]
+    for shown in texts.values():
+        assert any(repr(shown) in message for message in messages)
 
 
 def test_equal_short_texts_and_program_files_are_no_findings(tmp_path: Path) -> None:

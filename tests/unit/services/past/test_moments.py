@@ -112,6 +112,23 @@ def test_the_past_is_read_and_searched_as_it_was_and_cannot_be_written(collectio
         assert past.note == f"AS IT WAS at {IDS[1][:10]} of 2025-02-10, not as it is now"
 
 
+def test_a_tag_is_that_of_one_of_several_collections(
+    collection: Collection, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("untagged")
+    new_repo(place / "base", {"b.md": "# B\n"})
+    with Indexed(place) as untagged:
+        past_states = open_past(untagged.store, untagged.cache)
+        assert past_states is not None
+        with closing(past_states):
+            other = replace(untagged.collection, name="other", past=past_states)
+            for order in ([other, collection], [collection, other]):
+                with as_of(Collections(lambda order=order: order), "v1") as past:
+                    assert [one.name for one in past.collections] == ["base"]
+            with pytest.raises(InvalidInputError, match="is no moment"), as_of(Collections(lambda: [other]), "v1"):
+                pass
+
+
 def test_a_collection_that_had_no_commit_then_is_left_out(
     collection: Collection, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

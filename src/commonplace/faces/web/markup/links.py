@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Protocol
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import Fragments, slug_of_fragment
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import KnowledgeError
@@ -39,6 +40,8 @@ class DocumentLinks:
     collection: Collection
     urls: Urls
     document: Document
+    page: Address
+    """The page on which the links are shown: the document, or the outermost one that embeds it."""
     embedded: Callable[[LinkTarget, str, str], str]
     """Returns the HTML of an embedded document, or of the part that a fragment names, given this part's element."""
 
@@ -51,9 +54,7 @@ class DocumentLinks:
             for key, (link, target) in zip(links, targets, strict=True)
         }
 
-    def _html(
-        self, key: LinkKey, link: Link, target: LinkTarget | None, elements: Callable[[LinkTarget, str], str]
-    ) -> LinkHtml:
+    def _html(self, key: LinkKey, link: Link, target: LinkTarget | None, elements: _Elements) -> LinkHtml:
         urls, name = self.urls, self.collection.name
         if target is None:
             named = self.collections.named(link.collection, self.collection)
@@ -67,9 +68,10 @@ class DocumentLinks:
         element = elements(target, link.fragment) if link.fragment else ""
         if key.image:
             return LinkHtml("", lambda _label, _title: self.embedded(target, link.fragment, element))
-        same = target.address == self.document.address and target.collection.name == name and element
+        same = target.address == self.document.address == self.page and target.collection.name == name and element
         return page_link(
-            element_fragment(element) if same else urls.page(target.collection.name, target.address.path, element)
+            element_fragment(element) if same else urls.page(target.collection.name, target.address.path, element),
+            dead=link.fragment if link.fragment and not elements.has(target, link.fragment) else "",
         )
 
 
@@ -85,12 +87,20 @@ class _Elements:
         self._fragments = {(collection.name, document.address): Fragments(document)}
 
     def __call__(self, target: LinkTarget, fragment: str) -> str:
+        fragments = self._of(target)
+        return fragments.element_id(fragment) if fragments else slug_of_fragment(fragment)
+
+    def has(self, target: LinkTarget, fragment: str) -> bool:
+        """Whether a page has the heading or block that a fragment names; True for a page that is not parsed."""
+        fragments = self._of(target)
+        return fragments is None or fragment in fragments
+
+    def _of(self, target: LinkTarget) -> Fragments | None:
         key = target.collection.name, target.address
         if key not in self._fragments and len(self._fragments) <= MAX_TARGETS:
             with suppress(KnowledgeError):  # deleted meanwhile, or unreadable
                 self._fragments[key] = Fragments(parsed_document(target.collection, target.address))
-        fragments = self._fragments.get(key)
-        return fragments.element_id(fragment) if fragments else slug_of_fragment(fragment)
+        return self._fragments.get(key)
 
 
 def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
@@ -102,9 +112,15 @@ def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
     return html
 
 
-def page_link(url: str) -> LinkHtml:
-    """A link to a page of this server."""
-    return LinkHtml(f'<a class="page-link" href="{escape(url)}">', url=url)
+def page_link(url: str, dead: str = "") -> LinkHtml:
+    """A link to a page of this server.
+
+    Args:
+        url: The page's URL.
+        dead: The fragment of the link if the page has no such heading or block, so that the link is marked as broken.
+    """
+    title = f' title="This page has no heading or block “{escape(dead)}”"' if dead else ""
+    return LinkHtml(f'<a class="page-link{" wanted" if dead else ""}" href="{escape(url)}"{title}>', url=url)
 
 
 def external_link(key: LinkKey) -> LinkHtml:

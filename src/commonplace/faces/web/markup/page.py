@@ -120,12 +120,15 @@ class Renderer:
         if span and (start, end) != (document.body_start, len(raw)) and with_anchors:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
         anchors = {one.start - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
-        return _Body(self.links(document), budget=budget).html(source, anchors)
+        footnotes = Footnotes(scope=f"{MAX_EMBEDS - self.embeds.left}-" if self.within else "")
+        return _Body(self.links(document), footnotes, budget=budget).html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
         """Provides the HTML of a document's links."""
         inner = replace(self, within=(*self.within, document.address))
-        return DocumentLinks(self.collections, self.collection, self.urls, document, inner.embedded)
+        return DocumentLinks(
+            self.collections, self.collection, self.urls, document, page=inner.within[0], embedded=inner.embedded
+        )
 
     def embedded(self, target: LinkTarget, fragment: str, element: str) -> str:
         """An embedded document, or the part that a fragment names, as HTML that is not yet sanitized.

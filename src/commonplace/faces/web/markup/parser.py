@@ -101,8 +101,10 @@ def link_key(data: dict[str, Any], written: bytes, *, image: bool) -> LinkKey:
     if isinstance(kind, str):
         # pulldown-cmark omits `mailto:` from the destination of `<ada@example.org>`.
         return LinkKey(wiki=False, image=image, destination=f"mailto:{destination}" if kind == "Email" else destination)
-    piped = not image and kind["WikiLink"]["has_pothole"]
-    return LinkKey(True, image, destination, written[2:-2].decode("utf-8", "replace") if piped else "")
+    piped = kind["WikiLink"]["has_pothole"]
+    if image:
+        return LinkKey(True, True, destination.removesuffix("\\") if piped else destination)  # in a table, | is escaped
+    return LinkKey(True, False, destination, written[2:-2].decode("utf-8", "replace") if piped else "")
 
 
 def html_links(html: bytes) -> Iterator[tuple[LinkKey, Link]]:

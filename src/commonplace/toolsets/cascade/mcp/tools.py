@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic_core import to_json
 
 from commonplace.domain.errors import ConfigError, KnowledgeError
-from commonplace.domain.findings import RULES, NewFinding
+from commonplace.domain.findings import RULES, NewFinding, shortened
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.toolset import Call, ContentBlocks, ToolResult
 from commonplace.services.findings import findings_of_writes
@@ -105,7 +105,7 @@ def _findings_of(call: Call, done: RecordedWrites, identifier: str) -> list[NewF
     new = [one for one in findings_of_writes(call.services.collections, done).shown if one.rule != rule]
     for link in concept_links.outgoing(cascade, cascade.resolve(identifier, dated=False)):
         if link.id is None:
-            message = f"The link to {link.raw[:80]!r} leads nowhere."
+            message = f"The link to {shortened(link.raw)!r} leads nowhere."
             new.append(NewFinding(path=path, severity=RULES[rule], rule=rule, message=message))
     return new
 

@@ -17,14 +17,24 @@ from indexed import Indexed
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocumentLinks]:
-    files = {"notes/here.md": "# Here\n", "notes/a b.md": "# A b\n", "pic.png": b"x", "x.zip": b"x"}
+    files = {
+        "notes/here.md": "# Here\n\n## Part One\n\nText. ^block\n",
+        "notes/a b.md": "# A b\n\n## One Two\n",
+        "pic.png": b"x",
+        "x.zip": b"x",
+    }
     place: Path = tmp_path_factory.mktemp("linked")
     with Indexed(place, files) as base:
         collection = Collection("base", base.store, base.index)
         document = base.index.document(Address("notes/here.md"))
         collections = Collections(lambda: [collection])
         yield DocumentLinks(
-            collections, collection, Urls("base"), document, lambda target, *part: f"[{target.title}:{':'.join(part)}]"
+            collections,
+            collection,
+            Urls("base"),
+            document,
+            page=document.address,
+            embedded=lambda target, *part: f"[{target.title}:{':'.join(part)}]",
         )
 
 
@@ -45,6 +55,14 @@ def shown(source: DocumentLinks, markdown: str, label: str = "", title: str = ""
         ("[[here#^block]]", '<a class="page-link" href="#^block">'),
         ("[x](../x.zip)", '<a class="file" href="/files/x.zip">'),
         ("[[gone]]", '<a class="wanted" href="/wanted/gone" title="This page does not exist yet">'),
+        (
+            "[[a b#<]]",
+            '<a class="page-link wanted" href="/p/notes/a%20b#%3C" title="This page has no heading or block “&lt;”">',
+        ),
+        (
+            "[[#^gone]]",
+            '<a class="page-link wanted" href="#^gone" title="This page has no heading or block “^gone”">',
+        ),
     ],
 )
 def test_a_link_leads_where_the_index_says(source: DocumentLinks, markdown: str, expected: str) -> None:

@@ -22,6 +22,8 @@ FILES = {
     "notes/other.md": "---\naliases: [Second]\n---\n# Other\n\nIntro.\n\n"
     "## Part *one*\n\nInside [[here]].\n\n## Part two\n\nEnd.\n",
     "loop.md": "# Loop\n\n![[loop]]\n",
+    "host.md": "# Host\n\n## Part\n",
+    "self.md": "# Self\n\n## Part\n\n[[#Part]], [[host#Part]] [^n]\n\n[^n]: Of the embedded page.\n",
     "files/pic.png": b"\x89PNG",
     "files/a b.pdf": b"%PDF",
 }
@@ -51,6 +53,11 @@ def render(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Render]:
         ("[t](other.md#part-one)", 'href="/p/notes/other#part-one"'),
         ("[[No such page]]", '<a class="wanted" href="/wanted/No%20such%20page" title="This page does not exist yet">'),
         ("![[pic.png|120]]", '<img src="/files/files/pic.png" alt="pic" width="120" loading="lazy">'),
+        (
+            "|a|\n|-|\n|![[pic.png\\|120]]|",
+            '<td><img src="/files/files/pic.png" alt="pic" width="120" loading="lazy"></td>',
+        ),
+        ("|a|\n|-|\n|![[Other\\|x]]|", '<p class="embed-title"><a class="page-link" href="/p/notes/other">Other</a>'),
         ("![alt](../files/pic.png)", '<img src="/files/files/pic.png" alt="alt" loading="lazy">'),
         ("![[a b.pdf]]", '<a class="file-card" href="/files/files/a%20b.pdf"><b>a b.pdf</b> <small>PDF</small></a>'),
         ("![far](https://far.example/x.png)", '<a class="external" href="https://far.example/x.png">far</a>'),
@@ -125,6 +132,16 @@ def test_a_document_that_embeds_itself_is_shown_once(render: Render) -> None:
 
     assert html.count('class="embed-title"') == 2
     assert html.count("<h1>Loop</h1>") == 1
+
+
+def test_links_and_footnotes_of_an_embedded_page_are_its_own(render: Render) -> None:
+    html = render("# Here\n\n![[self]] [[#Here]] [^n]\n\n[^n]: Of this page.\n")
+
+    assert '<a class="page-link" href="/p/self#part">Part</a>' in html
+    assert '<a class="page-link" href="/p/host#part">' in html
+    assert '<a class="page-link" href="#here">Here</a>' in html
+    assert html.count('id="footnote-1"') == 1
+    assert html.count('id="footnote-1-1"') == 1
 
 
 def test_unclosed_html_stays_inside(render: Render) -> None:
