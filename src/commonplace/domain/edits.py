@@ -109,7 +109,8 @@ def insert_text(document: Document, at: int, text: str) -> bytes:
     A list item or table row is inserted below the previous item or row without a blank line.
 
     Raises:
-        InvalidInputError: the document is not UTF-8, or the text is empty or not valid Unicode.
+        InvalidInputError: the document is not UTF-8, or the text is empty or not valid Unicode; kind "content": the
+            text would hide a section below it.
     """
     _require_text(document)
     content = _trimmed(text)
@@ -123,8 +124,11 @@ def insert_text(document: Document, at: int, text: str) -> bytes:
         behind = raw[end:]
         if found is None:  # the last line of the document has no line end
             return raw + document.newline.encode() + _adapted(document, content)
-        return raw[: found.end()] + _adapted(document, content) + found.group() + behind[len(found.group()) :]
-    return _inserted(document, at, content)
+        at = found.end()
+        changed = raw[:at] + _adapted(document, content) + found.group() + behind[len(found.group()) :]
+    else:
+        changed = _inserted(document, at, content)
+    return _hide_none(document, at, at, changed)
 
 
 MAX_COUNTED = 1_000
@@ -144,7 +148,7 @@ def replace_range(document: Document, start: int, end: int, text: str) -> bytes:
 def keep_sections(document: Document, start: int, end: int, changed: bytes) -> bytes:
     """The new bytes of an edit of one part, if it takes away no section that it does not name.
 
-    An edit names the sections that begin in the replaced range. Those behind a code fence that nothing closes are in no
+    An edit names the sections whose heading lines it touches. Those behind a code fence that nothing closes are in no
     list of sections, so that nobody names them; the new text must have their heading lines.
 
     Args:
@@ -156,30 +160,39 @@ def keep_sections(document: Document, start: int, end: int, changed: bytes) -> b
     Raises:
         InvalidInputError: kind "content": a section would be deleted or hidden; the message names it.
     """
-    behind = [(at, heading) for at, heading in hidden_headings(document) if start <= at < end]
-    others = [one.heading for one in document.sections if one.level and not start <= one.start < end]
-    if not behind and not others:
-        return changed
-    again = read_document(document.address, changed)
-    there = Counter(section.heading for section in again.sections if section.level)
-    hidden = list((Counter(others) - there).elements())
-    if hidden:
-        raise InvalidInputError(
-            f"The content would hide {_named(hidden)}: a code fence, HTML block or comment is not closed",
-            kind="content",
-            hint="Close it, in the content or at the end of the document.",
-        )
     raw = document.raw
-    lines = {line.strip() for line in changed[start : len(changed) - len(raw) + end].splitlines()}
+    _hide_none(document, start, end, changed)
+    behind = [(at, heading) for at, heading in hidden_headings(document) if start <= at < end]
+    lines = {line.strip() for line in changed[start : len(changed) - len(raw) + end].splitlines()} if behind else ()
     lost = [heading for at, heading in behind if raw[at:].partition(b"\n")[0].strip() not in lines]
     if lost:
         block = next(finding for finding in document.findings if finding.rule == "unclosed_block")
         raise InvalidInputError(
             f"The edit would delete {_named(lost)}, behind the code fence or comment that begins in line {block.line}"
-            " and is not closed",
+            " and is not closed.",
             kind="content",
             hint="Close it first. Or give the whole text, with it closed and with every heading behind it.",
         )
+    return changed
+
+
+def _hide_none(document: Document, start: int, end: int, changed: bytes) -> bytes:
+    """The new bytes of an edit of a range, if they have every section whose heading line the range does not touch.
+
+    Raises:
+        InvalidInputError: kind "content": a section would be hidden; the message names it.
+    """
+    others = [one.heading for one in document.sections if one.level and not (one.start < end and start < one.content)]
+    if others and changed != document.raw:
+        there = Counter(one.heading for one in read_document(document.address, changed).sections if one.level)
+        hidden = list((Counter(others) - there).elements())
+        if hidden:
+            raise InvalidInputError(
+                f"The content would hide {_named(hidden)}: a code fence, HTML block or comment is not closed before"
+                " it, or its line is joined to another.",
+                kind="content",
+                hint="Close it, in the content or at the end of the document. Or replace the headings, too.",
+            )
     return changed
 
 
@@ -192,7 +205,9 @@ def _named(headings: Sequence[str]) -> str:
     return ", ".join(repr(heading[:80]) for heading in headings[:MAX_NAMED]) + more
 
 
-def replace_once(document: Document, old: str, new: str, occurrence: int = 0) -> bytes:
+def replace_once(
+    document: Document, old: str, new: str, occurrence: int = 0, *, within: tuple[int, int] | None = None
+) -> bytes:
     """Replace one occurrence of a text, also in the frontmatter. Both kinds of line ends match each other.
 
     Args:
@@ -200,10 +215,12 @@ def replace_once(document: Document, old: str, new: str, occurrence: int = 0) ->
         old: The text.
         new: The replacement.
         occurrence: Number of the occurrence, from 1; 0 for the only occurrence.
+        within: Start and end of the part in which the text is looked for; None for the whole document.
 
     Raises:
         InvalidInputError: the text is absent, occurs more than once while `occurrence` is 0, occurs less often than
-            `occurrence`, is empty, or equals its replacement.
+            `occurrence`, is empty, or equals its replacement; kind "content": a section that the text does not name
+            would be hidden.
     """
     _require_text(document)
     wanted, replacement = with_unix_line_ends(old), with_unix_line_ends(new)
@@ -212,24 +229,26 @@ def replace_once(document: Document, old: str, new: str, occurrence: int = 0) ->
     if wanted == replacement:
         raise InvalidInputError("The text and its replacement are the same.", kind="text")
     needle = utf8(wanted)
-    haystack = document.raw.replace(b"\r\n", b"\n")
-    places = list(islice(_places(haystack, needle, _text_start(document)), max(MAX_COUNTED, occurrence)))
+    first, last = within or (_text_start(document), len(document.raw))
+    part = document.raw[first:last]
+    places = list(islice(_places(part.replace(b"\r\n", b"\n"), needle), max(MAX_COUNTED, occurrence)))
     if not places:
         raise InvalidInputError(
             "The text does not occur in the document.",
             kind="text",
-            hint=_hint(with_unix_line_ends(document.text), wanted),
+            hint=_hint(with_unix_line_ends(part.decode("utf-8", "replace")), wanted),
         )
     if occurrence > len(places) or (len(places) > 1 and not occurrence):
         raise _ambiguous(len(places), occurrence)
     at = places[occurrence - 1 if occurrence else 0]
-    start, end = (_offset_with_returns(document.raw, offset) for offset in (at, at + len(needle)))
-    return document.raw[:start] + _adapted(document, replacement, document.raw[start:end]) + document.raw[end:]
+    start, end = (first + _offset_with_returns(part, offset) for offset in (at, at + len(needle)))
+    changed = document.raw[:start] + _adapted(document, replacement, document.raw[start:end]) + document.raw[end:]
+    return _hide_none(document, start, end, changed)
 
 
-def _places(haystack: bytes, needle: bytes, start: int) -> Iterator[int]:
+def _places(haystack: bytes, needle: bytes) -> Iterator[int]:
     """Offsets of all occurrences of a text in order, including overlapping ones."""
-    at = haystack.find(needle, start)
+    at = haystack.find(needle)
     while at >= 0:
         yield at
         at = haystack.find(needle, at + 1)

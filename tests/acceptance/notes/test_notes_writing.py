@@ -139,11 +139,13 @@ def test_a_call_that_is_sent_again_answers_the_same_and_writes_nothing(repo: Git
         for tool, arguments in calls:
             first = client.text(tool, **arguments)
             head = repo.git("rev-parse", "HEAD")
-            assert client.text(tool, **arguments) == first
+            again = client.text(tool, **arguments)
+            assert again.startswith("Made before, not again")
+            assert again.endswith(first)
             assert repo.git("rev-parse", "HEAD") == head
         client.text("read", page="third")
         deleted = client.text("delete", page="third")
-        assert client.text("delete", page="third") == deleted
+        assert client.text("delete", page="third").endswith(deleted)
         # With another request id the same text is meant once more.
         ids = [client.text("edit", **append, request_id=name) for name in ("a", "a", "b")]
     assert ids[0] == ids[1] != ids[2]
@@ -152,6 +154,33 @@ def test_a_call_that_is_sent_again_answers_the_same_and_writes_nothing(repo: Git
         assert "Unchanged" in client.text("edit", **append)
     assert text_of(repo, "pots.md").count("- one more") == 3
     assert text_of(repo, "pots.md").count("\r\n") == text_of(repo, "pots.md").count("\n")
+
+
+def test_of_equal_tasks_the_same_call_ticks_one_after_the_other(repo: GitRepo) -> None:
+    tick = {"page": "list", "changes": [{"do": "task", "task": "same"}]}
+    with writer(repo) as client:
+        client.text("write", page="list.md", text="- [ ] same\n- [ ] same\n- [ ] other\n")
+        assert client.text("edit", **tick, request_id="a") == client.text("edit", **tick, request_id="a")
+        assert text_of(repo, "list.md") == "- [x] same\n- [ ] same\n- [ ] other\n"
+        client.text("edit", page="list", changes=[{"do": "task", "task": "same", "done": False}])
+        answers = [client.text("edit", **tick) for _ in range(3)]
+    assert text_of(repo, "list.md") == "- [x] same\n- [x] same\n- [ ] other\n"
+    assert [answer.startswith("Edited") for answer in answers] == [True, True, False]
+
+
+def test_an_edit_that_would_hide_headings_is_refused_and_names_them(repo: GitRepo) -> None:
+    text = "# F\n\n```\nx\n```\n\n## Two\n\n```\ny\n```\n\n## Three\n"
+    with writer(repo) as client:
+        client.text("write", page="fences.md", text=text)
+        for change in (
+            {"do": "replace", "old": "x\n```\n", "text": "x\n"},
+            {"do": "replace", "section": "F", "old": "x\n```\n", "text": "x\n"},
+            {"do": "append", "section": "F", "text": "```\nopen"},
+        ):
+            said = refused(client, "edit", page="fences", changes=[change])
+            assert "would hide 'Two'" in said
+            assert "another. Close it" in said
+    assert text_of(repo, "fences.md") == text
 
 
 def test_the_same_text_is_meant_again_once_the_page_has_changed(repo: GitRepo) -> None:

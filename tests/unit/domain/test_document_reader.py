@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.document_reader import Fragments, find_fragment, find_section, read_document
+from commonplace.domain.document_reader import Fragments, find_fragment, find_section, hidden_headings, read_document
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from pages import page
@@ -315,3 +315,27 @@ ODD = page(
 )
 def test_odd_headings_are_compared_as_obsidian_does(fragment: str, ordinals: list[int]) -> None:
     assert [section.ordinal for section in Fragments(ODD).linked_sections(fragment)] == ordinals
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "name", "hidden"),
+    [
+        ("# A\n\n<!-- open\n\n## B\n\n```\nx\n```\n", 3, "comment", ["B"]),
+        ("# A\n\n<!-- open\n\n```\n\n## B\n\n```\nx\n", 3, "comment", ["B"]),
+        ("# A\n\n<!-- open\n\n```\nx\n", 3, "comment", []),
+        ("# A\n\n<!-- a -->\n<!-- open\n\nmore <!-- open\n\n## B\n", 4, "comment", ["B"]),
+        ("# A\n\n<!-- a -->\n\n```\n## B\n", 5, "code fence", ["B"]),
+    ],
+)
+def test_the_block_that_is_not_closed_is_the_first_of_all_that_hide_something(
+    text: str, line: int, name: str, hidden: list[str]
+) -> None:
+    document = page(text)
+    (finding,) = [one for one in document.findings if one.rule == "unclosed_block"]
+    assert (finding.line, name in finding.message) == (line, True)
+    assert [heading for _, heading in hidden_headings(document)] == hidden
+
+
+def test_a_comment_that_is_closed_behind_fences_is_no_finding() -> None:
+    for text in ("<!-- a\n\n```\nx\n```\n-->\n", "<!-- a\n```\n-->\n\nb\n", "a <!-- b\n\n```\nx\n```\n"):
+        assert not [one for one in page(text).findings if one.rule == "unclosed_block"]

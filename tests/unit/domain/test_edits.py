@@ -246,3 +246,24 @@ def test_an_edit_of_a_section_hides_none_behind_it() -> None:
         with pytest.raises(InvalidInputError, match="would hide 'B'"):
             edits.replace_section(document, find_section(document, ["A"]), text)
         assert edits.replace_section(document, find_section(document, ["B"]), text).endswith(f"{text}\n".encode())
+
+
+FENCED = "## A\n\n```\nx\n```\n\n## B\n\n```\ny\n```\n\n## C\n"
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_an_edit_of_named_text_hides_no_heading_that_it_does_not_name(newline: str) -> None:
+    document = page(FENCED.replace("\n", newline))
+    for edit in (
+        lambda: edits.replace_once(document, "x\n```\n", "x\n"),
+        lambda: edits.replace_once(document, "x\n```\n", "x\n", within=(0, find_section(document, ["B"]).start)),
+        lambda: edits.insert_text(document, find_section(document, ["B"]).start, "```\nopen"),
+        lambda: edits.insert_text(document, find_section(document, ["B"]).start, "<!-- open"),
+    ):
+        with pytest.raises(InvalidInputError, match="would hide 'B'") as caught:
+            edit()
+        assert str(caught.value).endswith(".")
+    # What the text names may go, and what is written anew is there.
+    assert b"## B" not in edits.replace_once(document, "```\n\n## B\n\n```\n", "")
+    assert b"## Bee" in edits.replace_once(document, "B", "Bee")
+    assert b"D\n" in edits.insert_text(page(FENCED), len(FENCED), "```\nopen D")

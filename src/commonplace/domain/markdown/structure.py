@@ -156,6 +156,8 @@ def unclosed_block(source: bytes, found: Structure) -> UnclosedBlock | None:
     if not found.opaque or source[found.opaque[-1][1] :].strip():
         return None
     start, end = found.opaque[-1]
+    if found.html and found.html[-1][1] == end:  # HTML, whose lines may look like fences
+        return _unclosed_comment(source, found.html[-1][0])
     text = source[start:end].rstrip()
     if fence := _FENCE.match(text):
         first, _, last = text.rpartition(b"\n")
@@ -163,12 +165,13 @@ def unclosed_block(source: bytes, found: Structure) -> UnclosedBlock | None:
         if first and len(closing) >= len(mark) and not closing.strip(mark[:1]):
             return None
         return UnclosedBlock("code fence", start, _line_end(source, start))
-    for before, after in reversed(found.opaque[:-1]):  # HTML is reported line by line
-        if after != start or _FENCE.match(source, before):
-            break
-        start = before
-    comment = source.rfind(b"<!--", start)
-    if comment < 0 or source.rfind(b"-->", start) > comment or source[:comment].rpartition(b"\n")[2].strip():
+    return None
+
+
+def _unclosed_comment(source: bytes, start: int) -> UnclosedBlock | None:
+    """The comment at the beginning of a line that nothing closes, in HTML from an offset to the end of the text."""
+    comment = source.find(b"<!--", max(start, source.rfind(b"-->", start)))
+    if comment < 0 or source[:comment].rpartition(b"\n")[2].strip():
         return None
     return UnclosedBlock("HTML comment", comment, _line_end(source, comment))
 

@@ -31,6 +31,8 @@ def body_tags(
         at = found.start()
         if body[at - 1 : at] == b"\x80" and not body.endswith(_WIDE_BLANK, 0, at):
             continue
+        if body.endswith(b"](", 0, at):  # a link's target, where a table's `|` or an escape hides the link
+            continue
         tag = _END.split(found[1].decode("utf-8", "replace"), maxsplit=1)[0].strip("/")
         if not all(c.isdigit() or c in "/-_" for c in tag):
             yield tag

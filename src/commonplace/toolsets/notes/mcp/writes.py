@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.toolset import Call, ToolResult
@@ -26,7 +27,7 @@ from commonplace.toolsets.notes.mcp.parameters import (
 )
 from commonplace.toolsets.notes.mcp.text_output import tokens_of
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
-from commonplace.toolsets.notes.rules.page_edits import PageChange
+from commonplace.toolsets.notes.rules.page_edits import PageChange, changes_again
 from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
@@ -43,6 +44,7 @@ from commonplace.toolsets.notes.service.steps import (
     EditStep,
     MoveStep,
     Step,
+    StepResult,
     WriteStep,
     numbered_step,
     run_steps,
@@ -131,7 +133,15 @@ def _made(call: Call, message: str, made: Sequence[Made], mark: str) -> WriteAns
         lines.append(f"commit {receipt.commit[:12]}")
     text = "\n".join(lines)
     left = {one.address: one.revision for one in receipt.results}
-    return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left)
+    return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left, any(map(_goes_on, receipt.results)))
+
+
+def _goes_on(result: StepResult) -> bool:
+    """Whether the same edit would tick the next of several equal tasks."""
+    if not isinstance(result.step, EditStep) or result.after is None:
+        return False
+    tasks = [change for change in result.step.changes if change.kind == "task"]
+    return bool(tasks) and changes_again(read_document(result.address, result.after), tasks)
 
 
 def _deleted(made: Sequence[Made]) -> list[tuple[Address, Address]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from commonplace.domain import edits
@@ -79,6 +80,15 @@ def is_appended(document: Document, change: PageChange) -> bool:
     return bool(wanted) and have[-len(wanted) :] == wanted
 
 
+def changes_again(document: Document, changes: Sequence[PageChange]) -> bool:
+    """Whether any of these changes, which were applied to the page before, would change it once more."""
+    for change in changes:
+        with suppress(KnowledgeError):
+            if _CHANGES[change.kind](document, change) != document.raw:
+                return True
+    return False
+
+
 def is_whole(change: PageChange) -> bool:
     """Whether a change replaces the whole body, and so text that it does not name."""
     return change.kind == "section" and not change.section
@@ -115,9 +125,7 @@ def _replace(document: Document, change: PageChange) -> bytes:
         return edits.replace_once(document, change.old, change.text)
     section = section_of(document, change.section)
     start, end = section.start, section.tree_end if section.level else section.end
-    part = document.raw[start:end]
-    within = replace(document, raw=part, text=part.decode("utf-8", "replace"))
-    return document.raw[:start] + edits.replace_once(within, change.old, change.text) + document.raw[end:]
+    return edits.replace_once(document, change.old, change.text, within=(start, end))
 
 
 def _fields(document: Document, change: PageChange) -> bytes:

@@ -1,5 +1,8 @@
 """Answers to repeated writes: a repeated call returns the first answer and writes nothing.
 
+Without a request id nobody knows whether an equal call is sent again or meant again. It counts as sent again, which
+loses nothing, and its answer says so; but a call that changes the next of several equal things is meant again.
+
 A request id belongs to one call. The same id with other arguments is an error, because the first answer would report a
 write that was never made.
 """
@@ -26,6 +29,8 @@ TURNS = 32
 """Number of locks that serialize equal calls."""
 REPEAT_SECONDS = 900.0
 """Seconds for which an answer is kept."""
+REPEATED = "Made before, not again; the answer was (to make it once more, give a request_id):"
+"""First line of the answer to a repeated call without a request id."""
 MARK_DIGITS = 32
 """Digits of `WriteCall.mark`."""
 
@@ -71,9 +76,13 @@ class WriteAnswer:
     collection: Collection
     left: Mapping[Address, str]
     """Revision by address after the write; "" for a deleted page."""
+    goes_on: bool = False
+    """Whether the same call changes the next of several equal things, such as a task."""
 
     def stands(self) -> bool:
-        """Whether every page still has the revision that the write gave it."""
+        """Whether an equal call without a request id repeats this one: the pages are as it left them."""
+        if self.goes_on:
+            return False
         return all(_revision(self.collection, address) == revision for address, revision in self.left.items())
 
 
@@ -91,7 +100,8 @@ class RepeatedWrites:
         """Return the answer to an equal earlier call, or run `write` and cache its answer.
 
         An earlier call is found by its request id. Without an id it is found by its content, and only while its pages
-        are unchanged since. Equal concurrent calls run one after the other.
+        are unchanged since and the call has no next thing to change; the answer then says that nothing was written.
+        Equal concurrent calls run one after the other.
 
         Raises:
             InvalidInputError: kind "argument": the request id was used for another call.
@@ -105,9 +115,12 @@ class RepeatedWrites:
                     kind="argument",
                     hint="Give each call an id of its own; the same id only to send the same call again.",
                 )
-            if known is None or not (call.request_id or known.stands()):
-                known = write()
-                self._add(key, call.content, known)
+            if known is not None and call.request_id:
+                return known.text
+            if known is not None and known.stands():
+                return f"{REPEATED}\n{known.text}"
+            known = write()
+            self._add(key, call.content, known)
             return known.text
 
     def _add(self, key: str, content: str, answer: WriteAnswer) -> None:
