@@ -321,7 +321,7 @@ def test_odd_headings_are_compared_as_obsidian_does(fragment: str, ordinals: lis
     ("text", "line", "name", "hidden"),
     [
         ("# A\n\n<!-- open\n\n## B\n\n```\nx\n```\n", 3, "comment", ["B"]),
-        ("# A\n\n<!-- open\n\n```\n\n## B\n\n```\nx\n", 3, "comment", ["B"]),
+        ("# A\n\n<!-- open\n\n```\n\n## B\n\nx\n", 3, "comment", ["B"]),
         ("# A\n\n<!-- open\n\n```\nx\n", 3, "comment", []),
         ("# A\n\n<!-- a -->\n<!-- open\n\nmore <!-- open\n\n## B\n", 4, "comment", ["B"]),
         ("# A\n\n<!-- a -->\n\n```\n## B\n", 5, "code fence", ["B"]),

@@ -17,7 +17,6 @@ from commonplace.domain.markdown.paths import (
     is_fixed,
     joined,
     leads_to,
-    place_files,
     relative_path,
     slashed,
     without_suffix,
@@ -101,7 +100,7 @@ def _from_folder(link: Link, written: str, move: LinkMove, path: str, relative: 
     if still_ends and move.old == move.new:
         return link.target, relative, path
     shortest = relative_path(_stretched(written, move.old, move.old), move.source.folder)
-    leads_still = move.new.path in place_files(joined(move.moved_to.folder, written))
+    leads_still = leads_to(joined(move.moved_to.folder, written), move.new)
     stays = move.old == move.new and move.moved_to == move.source
     if leads_still and (markdown or fixed) and (stays or written.removeprefix("./") != shortest):
         return (link.target,)
@@ -126,7 +125,8 @@ def _by_end(link: Link, written: str, move: LinkMove, path: str, relative: str) 
     if not ends_path(fold(without_suffix(written)), move.old, fold):
         return (link.target,)
     short = "/".join(path.split("/")[-len(written.split("/")) :])
-    shorts = (link.target, short) if move.old == move.new else (short,)
+    ends_still = move.old == move.new or ends_path(fold(without_suffix(written)), move.new, fold)
+    shorts = (link.target, short) if ends_still else (short,)
     return *shorts, relative if link.kind in _MARKDOWN_KINDS else path
 
 

@@ -7,14 +7,15 @@ name would do. A commit from before the earlier move still has that spelling.
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.documents import Document, Link
+from commonplace.domain.documents import Document, Link, Span
 from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.ports import Store
 from commonplace.services.collections import Collection
@@ -50,29 +51,52 @@ class EarlierLinks:
     def spellings(self, document: Document, here: Address, targets: Mapping[int, Address]) -> dict[int, bytes]:
         """Bytes of link targets in an earlier version of a page, by position in `document.links`.
 
-        A version counts only if its text is the same except for the targets of links, and a link of it only if it leads
-        to the new target after the move.
+        A link of the earlier version counts if it leads to the new target after the move, and its line is the same
+        except for the targets of links; of the other links, if the link itself is.
 
         Args:
-            document: The page as read under its old address.
+            document: The document as read under its old address.
             here: Its new address; the old one if it does not move.
             targets: New targets of links by position.
         """
         found: dict[int, bytes] = {}
         for state in self._states if targets else ():
-            wanted = {position: new for position, new in targets.items() if position not in found}
-            if wanted and (earlier := self._earlier(state, here, document)):
-                links = earlier.links
-                right = [one for one, new in wanted.items() if self._leads(links[one], document.links[one], here, new)]
-                found |= {one: _target_of(earlier, links[one]) for one in right}
+            missing = {position: new for position, new in targets.items() if position not in found}
+            if missing and (earlier := self._earlier(state, here)):
+                found |= self._matched(document, earlier, here, missing)
         return found
 
-    def _leads(self, earlier: Link, link: Link, here: Address, new: Address) -> bool:
-        """Whether an earlier version of a link leads to the new target after the move."""
-        return bool(earlier.target) and earlier.kind == link.kind and self._after.target(earlier, here) == new
+    def _matched(
+        self, document: Document, earlier: Document, here: Address, targets: Mapping[int, Address]
+    ) -> dict[int, bytes]:
+        """The bytes of each target in an earlier version of the page that has the same link in the same line."""
+        links = [side for link in earlier.links for side in (link, link.other) if side and side.target_span.end]
+        leading = [(link, self._after.target(link, here)) for link in links if link.target]
+        found: dict[int, bytes] = {}
+        used: set[Span] = set()
+        for surroundings in (_line_around, _link_around):
+            hidden, hidden_before = _HiddenTargets(document), _HiddenTargets(earlier)
+            before: defaultdict[tuple[object, ...], dict[Span, bytes]] = defaultdict(dict)
+            for link, target in leading:
+                if link.target_span in used:
+                    continue
+                key = (link.kind, link.page_last, target, hidden_before.text(*surroundings(earlier, link)))
+                before[key][link.target_span] = _target_of(earlier, link)
+            now: defaultdict[tuple[object, ...], dict[Span, list[int]]] = defaultdict(dict)
+            for position, new in targets.items():
+                link = document.links[position]
+                if position not in found and link.target_span.end:
+                    key = (link.kind, link.page_last, new, hidden.text(*surroundings(document, link)))
+                    now[key].setdefault(link.target_span, []).append(position)
+            for key, places in now.items():
+                spellings = _one_each(list(before[key].values()), len(places))
+                used |= before[key].keys() if spellings else set()
+                for positions, spelling in zip(places.values(), spellings, strict=False):
+                    found |= dict.fromkeys(positions, spelling)
+        return found
 
-    def _earlier(self, state: Store, here: Address, document: Document) -> Document | None:
-        """The page in a state; None if more than the targets of its links was different."""
+    def _earlier(self, state: Store, here: Address) -> Document | None:
+        """The page in a state; None if it was not there, or cannot be read."""
         try:
             raw = state.read(here)
         except NotFoundError:
@@ -80,8 +104,8 @@ class EarlierLinks:
         except GitError as error:
             _log.info("%s: an earlier version cannot be read, so its links are not restored: %s", here, error)
             return None
-        earlier = _with_same_sides(read_document(here, raw), document)
-        return earlier if earlier.decodable and _besides_targets(earlier) == _besides_targets(document) else None
+        earlier = read_document(here, raw)
+        return earlier if earlier.decodable else None
 
 
 def _states_before(collection: Collection, moves: Mapping[Address, Address]) -> Sequence[Store]:
@@ -97,25 +121,44 @@ def _states_before(collection: Collection, moves: Mapping[Address, Address]) -> 
     return states
 
 
-def _with_same_sides(earlier: Document, document: Document) -> Document:
-    """The earlier page, in which each `[[a|b]]` is the link of the side that is the page in the present one."""
-    if len(earlier.links) != len(document.links):
-        return earlier
-    links = zip(earlier.links, document.links, strict=True)
-    return replace(earlier, links=tuple(_side_of(old, page_last=now.page_last) for old, now in links))
-
-
-def _side_of(link: Link, *, page_last: bool) -> Link:
-    return link.other if link.other is not None and link.page_last != page_last else link
+def _one_each(spellings: Sequence[bytes], places: int) -> Sequence[bytes]:
+    """A spelling for each place, in order; none if it is not clear which of several belongs where."""
+    if len(spellings) == places:
+        return spellings
+    return [spellings[0]] * places if len(set(spellings)) == 1 else ()
 
 
 def _target_of(document: Document, link: Link) -> bytes:
     return document.raw[link.target_span.start : link.target_span.end]
 
 
-def _besides_targets(document: Document) -> list[bytes]:
-    """The parts of a page between the targets of its links."""
-    spans = sorted({(link.target_span.start, link.target_span.end) for link in document.links if link.target_span.end})
-    starts = [0, *(end for _, end in spans)]
-    ends = [*(start for start, _ in spans), len(document.raw)]
-    return [document.raw[start:end] for start, end in zip(starts, ends, strict=True)]
+def _line_around(document: Document, link: Link) -> tuple[int, int]:
+    """Start and end of the line with a link's target."""
+    start = document.raw.rfind(b"\n", 0, link.target_span.start) + 1
+    end = document.raw.find(b"\n", link.target_span.end)
+    return start, end if end >= 0 else len(document.raw)
+
+
+def _link_around(document: Document, link: Link) -> tuple[int, int]:
+    """Start and end of a link; those of its target for one in the front matter."""
+    del document
+    return link.span if link.span.end else link.target_span
+
+
+class _HiddenTargets:
+    """The text of a document without the targets of its links, which a move rewrites."""
+
+    def __init__(self, document: Document) -> None:
+        self._raw = document.raw
+        both = (side for link in document.links for side in (link, link.other) if side)
+        self._spans = sorted({side.target_span for side in both if side.target_span.end})
+
+    def text(self, start: int, end: int) -> bytes:
+        """The bytes of a range, with a NUL in place of each target."""
+        parts: list[bytes] = []
+        for span in self._spans[bisect_left(self._spans, (start, start)) :]:
+            if span.end > end:
+                break
+            parts += [self._raw[start : span.start], b"\0"]
+            start = span.end
+        return b"".join([*parts, self._raw[start:end]])

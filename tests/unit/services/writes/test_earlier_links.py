@@ -132,3 +132,51 @@ def test_a_folder_without_commits_has_links_that_lead_right(tmp_path: Path) -> N
     shell.ok("mv", "a/Plan", "b/Other")
     shell.ok("mv", "b/Other", "a/Plan")
     assert shell.ok("links", "--broken").stdout == b""
+
+
+EDITED = {
+    "a/ziel.md": "# Z\n",
+    "Sub Dir/a.png": "x",
+    "Sub Dir/p.md": "# P\n",
+    "list.md": "- [[ziel]]\n- [[Ziel]]\n- [[b]]\n\nSee [[ziel|x]] and [y](a/ziel.md#z), [[a/ziel]].\n",
+    "html.md": '---\nup: "[[ziel]]"\n---\n\nFirst.\n\n<img src="Sub Dir/a.png">\n',
+    "b.md": "# B\n",
+}
+
+
+def test_links_that_nobody_edited_come_back_in_pages_that_were_edited_elsewhere(git_repo: MakeRepo) -> None:
+    repo = git_repo(files=EDITED)
+    shell = Shell(repo.path)
+    shell.ok("mv", "a/ziel", "./Anders")
+    shell.ok("mv", "Sub Dir/", "Other Dir/")
+    assert texts(repo)["list.md"].startswith("- [[Anders]]\n- [[Anders]]\n- [[b]]\n\nSee [[Anders|x]]")
+    edits = {
+        "list.md": (("- [[b]]", "- [[Anders#new]]\n- [[b]]\n- new"), ("See ", "Also see ")),
+        "html.md": (("First.", "First line, edited."),),
+    }
+    for path, changes in edits.items():
+        page = repo.path / path
+        for old, new in changes:
+            page.write_text(page.read_text().replace(old, new), encoding="utf-8")
+    repo.git("commit", "--quiet", "--all", "--message", "Edited")
+    shell.ok("mv", "Anders", "a/ziel")
+    shell.ok("mv", "Other Dir/", "Sub Dir/")
+    now = texts(repo)
+    expected = EDITED["list.md"].replace("- [[b]]", "- [[ziel#new]]\n- [[b]]\n- new").replace("See ", "Also see ")
+    assert now["list.md"] == expected
+    assert now["html.md"] == EDITED["html.md"].replace("First.", "First line, edited.")
+
+
+def test_a_link_whose_way_does_not_change_keeps_its_letters(git_repo: MakeRepo) -> None:
+    pages = {
+        "x.md": "[[layout]] and ![[LAYOUT#a]] and [l](docs/Queries/Layout.md) and [[queries/layout|q]]\n",
+        "docs/y.md": "[[layout]]\n",
+        "docs/Queries/z.md": "[[layout]] [l](layout.md)\n",
+    }
+    repo = git_repo(files={"docs/Queries/Layout.md": "# L\n\n## A\n", **pages})
+    Shell(repo.path).ok("mv", "docs/Queries/", "docs/Abfragen & Co/")
+    now = texts(repo)
+    assert now["docs/y.md"] == pages["docs/y.md"]
+    assert now["docs/Abfragen & Co/z.md"] == pages["docs/Queries/z.md"]
+    assert now["x.md"].startswith("[[layout]] and ![[LAYOUT#a]] and [l](docs/Abfragen%20%26%20Co/Layout.md) and ")
+    assert now["x.md"].endswith("[[Abfragen & Co/Layout|q]]\n")
