@@ -14,6 +14,7 @@ from pygit2.enums import ConfigLevel
 
 from deployments.deployment import DEPLOYMENT, ENGINE, engine_prefixes
 from deployments.left_out import reason_left_out
+from forks.preloaded import keep_environment
 from opensearch_cluster.shared_server import shared
 from remotes import canary
 from spaces.server import SearchServer, running
@@ -92,6 +93,7 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         for level in (ConfigLevel.GLOBAL, ConfigLevel.XDG, ConfigLevel.SYSTEM):
             pygit2.settings.search_path[level] = str(empty)
+        keep_environment()
         yield
 
 

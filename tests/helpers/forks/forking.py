@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib import import_module
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from forks.forked import MAX_MESSAGE, asked, tell
@@ -18,22 +19,12 @@ from forks.forked import MAX_MESSAGE, asked, tell
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-PARTS = (
-    "commonplace.bootstrap",
-    "commonplace.cn",
-    "commonplace.toolsets.pages.cli.app",
-    "commonplace.toolsets.pages.cli.dependencies",
-    "commonplace.toolsets.pages.spaces",
-    "commonplace.embed",
-    "commonplace.faces.mcp.server",
-    "commonplace.faces.mcp.transports.stdio",
-    "commonplace.http_server",
-    "commonplace.index",
-    "commonplace.plugins.loader",
-    "commonplace.services.typed_entries",
-    "commonplace.store",
-    "tantivy",
-)
+FIRST = "commonplace.main"
+"""What a process of the product imports first."""
+LEFT = ("commonplace.__main__", "commonplace.embed.model")
+"""Modules that are left to each process: one runs the program, the other loads a library that starts threads."""
+LIBRARIES = ("anyio._backends._asyncio", "encodings.utf_8_sig")
+"""What libraries import when they are first used."""
 OWNER = 0
 """The descriptor that closes when the process goes which started the one that forks."""
 
@@ -130,13 +121,10 @@ class Nursery:
 
 def fork(listener: str) -> int:
     """Load the product, and fork for whoever asks at this descriptor; the exit code."""
-    import_module("commonplace.main")
-    app = import_module("commonplace.faces.cli.app")
-    registration = import_module("commonplace.registration")
-    registered, commands = registration.registered(), app.command_modules(registration.toolset_commands()).values()
-    toolsets = (where.partition(":")[0] for one in registered for where in (one.mcp, one.rest) if where)
-    for module in (*PARTS, *toolsets, *commands):
-        import_module(module)
+    product = import_module(FIRST.partition(".")[0])
+    modules = (module.name for module in walk_packages(product.__path__, f"{product.__name__}."))
+    for name in (FIRST, *(name for name in modules if not name.startswith(LEFT)), *LIBRARIES):
+        import_module(name)
     import_module("commonplace.faces.lazy_module").load_lazy_modules()
     return Nursery(socket.socket(fileno=int(listener))).serve()
 

@@ -30,6 +30,7 @@ PROGRAM = "import sys; sys.path.append(sys.argv[1]); from forks import forking; 
 """The one that forks; the product's path stays first."""
 OWN = {
     "COLUMNS",
+    "KNOWLEDGE_MCP_HOME",
     "NO_COLOR",
     "OTTERWIKI_API_KEY",
     "OTTERWIKI_API_URL",
@@ -47,13 +48,16 @@ Streams = tuple[int, int, int]
 """Each a descriptor, or what `subprocess.Popen` knows: `PIPE`, `DEVNULL`."""
 TIMEOUT = 60.0
 """Seconds for an end."""
+_session: dict[str, str] = {}
+"""The environment of the session, before a test changes it."""
 
 
 class Preloaded:
     """A process that has the product loaded."""
 
     def __init__(self) -> None:
-        self._environment = _while_loading(os.environ)
+        environment = _session or dict(os.environ)
+        self._environment = _while_loading(environment)
         self._folder = tempfile.mkdtemp()
         self._address = str(Path(self._folder) / "forks")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -63,6 +67,7 @@ class Preloaded:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", PROGRAM, str(HERE.parents[1]), str(listener.fileno())],
                 pass_fds=[listener.fileno()],
+                env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
             )
@@ -230,6 +235,15 @@ def _stream(wanted: int, mode: str, ours: list[IO[bytes] | None], handed: ExitSt
         ours.append(os.fdopen(kept, mode))
     handed.callback(os.close, theirs)
     return theirs
+
+
+def keep_environment() -> None:
+    """Let the process that forks start with the environment of now, whichever test is the first that needs it.
+
+    One that began with what a single test sets would fit no other test.
+    """
+    _session.clear()
+    _session.update(os.environ)
 
 
 @cache
