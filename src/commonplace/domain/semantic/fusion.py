@@ -77,7 +77,9 @@ def agreement(by_words: Mapping[Key, float], near: Mapping[Key, float], ordinary
     """Agreement of the model that documents with the words match the query: 0 (as by chance) to 1.
 
     It is computed from the mean deviation of their similarities from the ordinary one, weighted by the square of the
-    keyword score and divided by the deviation by chance. 1 if there are fewer than `MIN_WITNESSES` documents.
+    keyword score and divided by the deviation by chance. 1 if there are fewer than `MIN_WITNESSES` documents. 0 if the
+    ordinary similarity is unknown and most of the documents have no vector: a few documents that are embedded first
+    would come before all others.
 
     Args:
         by_words: Keyword scores of the best documents.
@@ -86,6 +88,8 @@ def agreement(by_words: Mapping[Key, float], near: Mapping[Key, float], ordinary
     """
     witnesses = [(by_words[key], near[key]) for key in by_words.keys() & near.keys()]
     best = max((score for score, _ in witnesses), default=0.0)
+    if not ordinary.deviation and 2 * len(witnesses) < len(by_words):
+        return 0.0
     if len(witnesses) < MIN_WITNESSES or not ordinary.deviation or best <= 0:
         return 1.0
     weighted = [((score / best) ** 2, (one - ordinary.median) / ordinary.deviation) for score, one in witnesses]

@@ -107,6 +107,13 @@ def test_too_few_pages_with_the_words_say_nothing_about_the_model() -> None:
     assert agreement(many, dict.fromkeys(many, 0.0), Background()) == 1.0
 
 
+def test_a_few_pages_that_are_embedded_first_do_not_outrank_the_others() -> None:
+    by_words = {key: 10.0 - key for key in range(9)}
+    first_embedded = {20: 0.8, 21: 0.7, 8: 0.9}
+    weight = WEIGHT * agreement(by_words, first_embedded, Background())
+    assert list(fused(by_words, first_embedded, 10.0, weight))[:9] == list(by_words)
+
+
 def test_random_similarities_leave_the_first_ten_by_words_as_they_are() -> None:
     chance = random.Random(3)
     overlaps: list[int] = []
