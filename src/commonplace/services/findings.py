@@ -151,7 +151,7 @@ def collection_issues(
 MAX_NEW = 10
 """Maximum number of new findings that the answer of a write names."""
 
-FINDING_SECONDS = 1.0
+FINDING_SECONDS = 5.0
 """Maximum time in seconds by which looking for new findings delays an answer; usually some milliseconds."""
 
 
