@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from support import new_repo
 
 HEAVY = {"faiss", "numpy", "onnxruntime", "rich", "tokenizers", "typer"}
@@ -38,7 +39,7 @@ def test_importing_the_command_loads_nothing_heavy() -> None:
     assert not _loaded_by("import commonplace.main") & {*HEAVY, "mcp", "tantivy", "pygit2"}
 
 
-@pytest.mark.parametrize("module", ["documents", "document_reader", "ports", "query", "frontmatter", "errors"])
+@each_case("module", ["documents", "document_reader", "ports", "query", "frontmatter", "errors"])
 def test_the_domain_loads_no_framework(module: str) -> None:
     assert not _loaded_by(f"import commonplace.domain.{module}") & FRAMEWORKS
 

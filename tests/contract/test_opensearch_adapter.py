@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from opensearchpy import OpenSearch
 
+from cases import each_case
 from commonplace.domain.cluster.shared_index import BranchPosition, SharedBase
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.query import SearchQuery
@@ -219,7 +220,7 @@ def test_a_cluster_that_does_not_answer_is_unavailable(base: SharedBase) -> None
     assert "127.0.0.1" not in error.advice
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url",
     [
         "ftp://host",

@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind
@@ -27,7 +26,7 @@ def _read(page: Path) -> Document:
     return read_document(Address(page.relative_to(ROOT).as_posix()), page.read_bytes())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_case("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     for link in _read(page).links:
         assert link.kind in {LinkKind.MARKDOWN, LinkKind.IMAGE}, f"{link.raw}: browsers know no wikilinks"
@@ -38,14 +37,14 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
             assert link.fragment in anchors, f"{link.raw} names no heading"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_case("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_make_target_that_is_named_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.MULTILINE))
     assert named <= targets
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@each_case("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_folder_and_file_that_is_named_exists(page: Path) -> None:
     for name in set(FOLDERS.findall(page.read_text(encoding="utf-8"))) - MADE - METHODS:
         assert (ROOT / name).exists() or (ROOT / "src" / "commonplace" / name).exists(), name

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.links import NamedDocument, resolve
@@ -42,7 +41,7 @@ def test_the_page_has_a_row_for_every_rule() -> None:
     assert TABLE.count("\n| ") - 1 == len(ROWS)
 
 
-@pytest.mark.parametrize(("written", "leads"), ROWS, ids=[row[0] for row in ROWS])
+@each_case(("written", "leads"), ROWS, ids=[row[0] for row in ROWS])
 def test_a_row_resolves_as_it_says(written: str, leads: str) -> None:
     text = f"| a |\n|---|\n| {written} |\n" if "\\|" in written else f"{written}\n"
     document = read_document(Address("notes/page.md"), text.encode())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Link
@@ -71,7 +72,7 @@ def test_a_table_keeps_its_missing_cells_up_to_the_limit() -> None:
     assert len(bounded_tables(TABLE)) == len(TABLE)
 
 
-@pytest.mark.parametrize("form", ["{}", "# A\n\n{}\n\n# B\n", "text\n{}", "- {}", "|a|\n|-|\n|b|\n# H\n{}"])
+@each_case("form", ["{}", "# A\n\n{}\n\n# B\n", "text\n{}", "- {}", "|a|\n|-|\n|b|\n# H\n{}"])
 def test_a_table_without_cells_is_read_at_the_cost_of_its_bytes_and_the_rest_of_the_page_stays(form: str) -> None:
     source = form.replace("{}", TABLE.replace("\n", "\n  ") if form.startswith("- ") else TABLE)
     assert bounded_tables(source) != source

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.addresses import (
     MAX_COMPONENT_BYTES,
     MAX_PATH_BYTES,
@@ -119,7 +120,7 @@ def is_accepted(text: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "a.md",
@@ -138,7 +139,7 @@ def test_ordinary_paths_are_addresses(text: str) -> None:
     assert parse_address(text).path == text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "reason"),
     [
         ("", "empty"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import Fragments, find_fragment, find_section, hidden_headings, read_document
 from commonplace.domain.documents import Severity
@@ -26,7 +27,7 @@ def test_a_whole_document() -> None:
     assert document.body_start == raw.index(b"# H")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "title"),
     [
         ("---\ntitle: T\n---\n# H\n", "T"),
@@ -45,7 +46,7 @@ def test_the_title(text: str, title: str) -> None:
     assert page(text).title == title
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "newline"),
     [
         (b"", "\n"), (b"a", "\n"), (b"a\nb", "\n"), (b"a\r\nb", "\r\n"), (b"a\r\nb\n", "\n"),
@@ -77,7 +78,7 @@ def test_bytes_that_are_no_utf8_are_read_as_an_older_encoding_or_with_replacemen
     assert (finding.rule, finding.severity, finding.line) == ("not_utf8", Severity.ERROR, 2)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         "hällo".encode("utf-16"),
@@ -108,7 +109,7 @@ OUTLINE = page(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "ordinal"),
     [
         (["Guide"], 1),
@@ -189,7 +190,7 @@ Late.
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fragment", "text"),
     [
         ("Day 1#Evening", "### Evening\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n^table\n\n"),
@@ -215,7 +216,7 @@ def test_a_block_that_is_not_there_is_told_with_the_nearest(fragment: str) -> No
     assert fragment != "^tabl" or told.value.context["nearest"] == ["^table"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fragment", "is_there"),
     [
         ("Day 1#Evening", True),
@@ -260,7 +261,7 @@ Text <a id="top"></a>.
 """
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fragment", "heading"),
     [("winget", "Install"), ("quality-nov", "Install"), ("plain", "Install"), ("top", "Page"), ("install", "Install")],
 )
@@ -272,7 +273,7 @@ def test_an_element_of_html_is_found_by_its_id_or_name(fragment: str, heading: s
     assert section.heading == heading
 
 
-@pytest.mark.parametrize("fragment", ["wing", "no", "x", "Winget", "a\\b(", ""])
+@each_case("fragment", ["wing", "no", "x", "Winget", "a\\b(", ""])
 def test_no_other_attribute_and_no_part_of_a_name_is_an_anchor(fragment: str) -> None:
     document = read_document(Address("a.md"), ELEMENTS)
     assert not fragment or fragment not in Fragments(document)
@@ -293,7 +294,7 @@ ODD = page(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fragment", "ordinals"),
     [
         ("A", [11]),  # "a" differs in case: the exact text goes first

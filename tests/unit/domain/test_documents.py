@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
@@ -13,7 +14,7 @@ def read(raw: bytes, path: str = "a.md") -> Document:
     return read_document(Address(path), raw)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "body"),
     [
         (b"", ""),

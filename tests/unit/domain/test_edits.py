@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain import edits
 from commonplace.domain.document_reader import find_section
 from commonplace.domain.documents import Document
@@ -19,7 +20,7 @@ def replaced(text: str, name: str, new: str, **options: bool) -> str:
     return edits.replace_section(document, section, new, **options).decode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "new", "result"),
     [
         ("C", "new", TEXT.replace("\nend\n", "\nnew\n")),
@@ -42,7 +43,7 @@ def test_a_section_can_keep_its_subsections_or_lose_its_heading() -> None:
     assert replaced(TEXT, "B", "## X\n\nx", keep_heading=False) == TEXT.replace("## B\n\nb text", "## X\n\nx")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "name", "result"),
     [
         ("# A\n# B\n", "A", "# A\n\nnew\n\n# B\n"),
@@ -83,7 +84,7 @@ def test_new_text_takes_on_the_line_ends_of_the_document() -> None:
     assert replaced("# A\n\nold\n", "A", "one\r\ntwo") == "# A\n\none\ntwo\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new"),
     [("b", "B"), ("a\n\nb", "A\n\nb"), ("d\n", "d\nnew\n"), ("c\nd", "d\nc"), ("a\n\nb\nc\nd\ne", "x")],
 )
@@ -117,7 +118,7 @@ def test_the_body_is_replaced_below_the_front_matter() -> None:
     assert edits.replace_body(page(""), "") == b""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "result"),
     [
         ("", "new\n"),
@@ -169,7 +170,7 @@ def test_line_ends_of_either_kind_match(old: str) -> None:
     assert once(page("a\r\nb\r\nc"), "\n" + old, "!") == "a!"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("old", "new", "message"),
     [
         ("", "x", "is empty"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.excerpts import CUT, chosen_text, excerpt, paragraph_worths, paragraphs, query_words
 
 HAY = "Hay lies on every field, and nobody asks for it."
@@ -31,8 +32,8 @@ def test_paragraphs_are_found_whatever_the_line_ends(ending: str) -> None:
     assert excerpt(text, ["crane"], 60) == f"{CUT}\nThe crane lifts forty tonnes.\n{CUT}"
 
 
-@pytest.mark.parametrize("limit", range(-2, 140, 3))
-@pytest.mark.parametrize("text", [TEXT, "x" * 500, "漢字" * 200, "a\n\n" * 100, "🏗️\n\n" * 60])
+@each_case("limit", range(-2, 140, 3))
+@each_case("text", [TEXT, "x" * 500, "漢字" * 200, "a\n\n" * 100, "🏗️\n\n" * 60])
 def test_the_limit_holds_for_every_text(text: str, limit: int) -> None:
     assert len(excerpt(text, ["crane"], limit)) <= max(limit, 0)
 
@@ -52,7 +53,7 @@ def test_words_are_found_in_either_case() -> None:
     assert "STRASSE" in excerpt(TEXT + "\n\nDIE STRASSE", query_words("Straße"), 50)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("question", "words"),
     [
         ("", set[str]()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Severity
@@ -19,7 +20,7 @@ from commonplace.domain.frontmatter import (
 from commonplace.domain.json import Json
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "block"),
     [
         (b"---\na: 1\n---\nx", b"---\na: 1\n---\n"),
@@ -47,7 +48,7 @@ def test_an_empty_block_is_present(raw: bytes) -> None:
     assert found.findings == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw", [b"", b"x", b"----\na: 1\n----\n", b" ---\na: 1\n---\n", b"\n---\na: 1\n---\n", b"---", b"--- a: 1\n---\n"]
 )
 def test_no_block(raw: bytes) -> None:
@@ -107,7 +108,7 @@ def test_a_control_character_spoils_its_own_key_only() -> None:
     assert found.values == {"b": 1}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "items"),
     [
         (["a", " b ", "", 3, 1.5, None, True, ["x"], {"y": 1}], ("a", "b", "3", "1.5")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.json import NotFiniteError, finite_json, require_finite
 
 NO_JSON = ["NaN", "[Infinity]", '{"a":{"b":-Infinity}}', '["NaN",NaN]']
@@ -19,7 +20,7 @@ def test_nan_and_infinity_are_no_json(text: str) -> None:
         assert not caught.value.is_json
 
 
-@pytest.mark.parametrize("text", TOO_LARGE)
+@each_case("text", TOO_LARGE)
 def test_a_number_beyond_the_range_is_refused(text: str) -> None:
     for read in (require_finite, finite_json):
         with pytest.raises(NotFiniteError) as caught:
@@ -27,7 +28,7 @@ def test_a_number_beyond_the_range_is_refused(text: str) -> None:
         assert caught.value.is_json
 
 
-@pytest.mark.parametrize("text", FINITE)
+@each_case("text", FINITE)
 def test_finite_numbers_and_texts_that_look_like_others_pass(text: str) -> None:
     require_finite(text.encode())
     finite_json(text)

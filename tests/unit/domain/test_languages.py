@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.languages import STOP_WORDS, content_words, language_of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "language"),
     [
         ("how do i restore the database", "english"),

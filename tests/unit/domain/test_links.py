@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.links import RELATIONS, NamedDocument, inverse, link_key, name_keys, resolve, resolve_target
@@ -43,7 +42,7 @@ def found(target: str, source: str = "notes/page.md", *, markdown: bool = False)
     return address.path if address else None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "expected"),
     [
         ("idea", "idea.md"),
@@ -102,7 +101,7 @@ def test_wikilinks(target: str, expected: str | None) -> None:
     assert found(target) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("target", "expected"),
     [
         ("idea", "notes/idea.md"),
@@ -170,7 +169,7 @@ def test_the_kind_of_a_link_decides_where_its_path_begins() -> None:
         assert resolve(Link(kind, "idea", "idea"), source, BASE) == Address(expected)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "target",
     [
         "idea",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.query_expression import Expression, Leaf, has_operators, holds, leaves, read_expression
 
 
@@ -15,7 +14,7 @@ def shown(expression: Expression[str] | None) -> str:
     return f"{expression.kind}({', '.join(map(shown, expression.parts))})"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "read"),
     [
         ("apple AND banana", "all(apple, banana)"),
@@ -40,7 +39,7 @@ def test_a_search_with_operators_is_read_as_the_full_text_of_sqlite_reads_it(tex
     assert found == (read if text != "a AND b OR" else "all(a, all(b, OR))")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["apple banana", "AND apple", "apple OR", "NOT apple", "apple and banana", "AND OR NOT", ""],
 )
@@ -48,7 +47,7 @@ def test_an_operator_that_does_not_stand_between_operands_is_a_word(text: str) -
     assert read_expression(text) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words", "matches"),
     [
         ("apple NOT banana", "apple pear", True),
@@ -77,7 +76,7 @@ def test_groups_that_are_too_deep_are_read_without_parentheses() -> None:
     assert shown(read_expression(deep)) == "any(a, b)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "may"),
     [
         ("restore AND backup", True),

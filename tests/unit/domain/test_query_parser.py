@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.query_parser import PhraseTerms, count_each, parse_query
 from commonplace.domain.words.folded_text import accented_words, fold_text
 
@@ -32,7 +33,7 @@ def test_quotations_are_phrases_and_a_minus_excludes() -> None:
     assert question.excluded == (PhraseTerms(("not",)), PhraseTerms(("that", "one")))
 
 
-@pytest.mark.parametrize(
+@each_case(
     "quotes",
     [
         "“two words”", "„two words“", "„two words”", "”two words”", "«two words»", "»two words«", "« two words »",
@@ -79,7 +80,7 @@ def test_a_quotation_mark_without_its_partner_is_ignored() -> None:
     assert parse_query('"one two" three"', words) == parse_query('"one two" three ', words)
 
 
-@pytest.mark.parametrize("text", ["a-b", "- a", "--", "a -", "e-mail 1-2"])
+@each_case("text", ["a-b", "- a", "--", "a -", "e-mail 1-2"])
 def test_a_minus_elsewhere_excludes_nothing(text: str) -> None:
     assert parse_query(text, words).excluded == ()
 
@@ -88,7 +89,7 @@ def test_parts_written_as_one_word_are_a_compound() -> None:
     assert parse_query("use std::vector now", words).compounds == (("std", "vector"),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "parted"),
     [
         ("utf8 files", (("utf", "8"),)),
@@ -103,7 +104,7 @@ def test_words_with_edges_within_are_also_taken_apart(text: str, parted: tuple[t
     assert parse_query(text, words).parted == parted
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "unfinished"),
     [("one tw", {"tw"}), ("one two ", set()), ("one two?", set()), ('"one two"', set()), ("on* two ", {"on"})],
 )
@@ -122,7 +123,7 @@ def test_a_search_of_signs_is_empty_and_one_of_exclusions_is_not() -> None:
     assert not parse_query("-this", words).has_terms
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "folded"),
     [
         ("plain", "plain"),
@@ -160,7 +161,7 @@ def test_no_search_raises(text: str) -> None:
     assert question.unfinished <= set(question.words)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "git log --oneline",
@@ -176,7 +177,7 @@ def test_flags_and_pasted_lists_exclude_nothing(text: str) -> None:
     assert parse_query("restore -database\n", words).excluded
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "why is my vpn NOT working",

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.ranking import (
     FieldStatistics,
     best_forms,
@@ -42,7 +43,7 @@ def test_the_best_counts_whole_and_the_others_in_part() -> None:
     assert best_of([]) == 0.0
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "run", "count"),
     [("a b a b c", "a b", 2), ("a b", "b a", 0), ("a a a", "a a", 2), ("a", "a b", 0), ("", "a", 0)],
 )
@@ -50,7 +51,7 @@ def test_runs_are_counted_where_all_words_stand_in_order(text: str, run: str, co
     assert phrase_count(text.split(), run.split()) == count
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "other", "typos"),
     [("same", "same", 0), ("house", "hose", 1), ("hose", "house", 1), ("form", "from", 1), ("cat", "cut", 1)],
 )

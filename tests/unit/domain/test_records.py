@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.json import Json
@@ -48,7 +49,7 @@ def test_odd_values_give_odd_records_and_no_exception() -> None:
     assert (made.id, made.type, made.date, made.created) == ("notes/page", "7", "", "")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "date"),
     [
         ("2024-05-01", "2024-05-01"),
@@ -100,7 +101,7 @@ def passes(made: Record, filter_: Filter) -> bool:
     return all(not group.isdisjoint(terms) for group in wanted_terms(filter_))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("filter_", "expected"),
     [
         (Filter(types=("guide", "other")), True),
@@ -128,7 +129,7 @@ def test_filters_compare_whole_values_without_regard_to_case(filter_: Filter, ex
     assert passes(made, filter_) is expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("block", "known"),
     [
         # Docusaurus

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConflictError, InvalidInputError
 from commonplace.domain.revisions import is_revision, require_revision, revision_of
 
@@ -31,7 +32,7 @@ def test_another_revision_is_a_conflict_that_names_the_current_one() -> None:
     assert caught.value.context["current_revision"] == revision_of(b"text")
 
 
-@pytest.mark.parametrize("text", ["", "abc", "g" * 40, "--output=x", "a" * 41, "HEAD~1"])
+@each_case("text", ["", "abc", "g" * 40, "--output=x", "a" * 41, "HEAD~1"])
 def test_what_is_no_revision_is_refused(text: str) -> None:
     assert not is_revision(text)
     with pytest.raises(InvalidInputError, match="7 to 40 hex digits"):

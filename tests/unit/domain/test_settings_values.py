@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.domain.settings_values import bool_of, list_of, mapping_of, number_of, scalar_text, text_of
 
 ODD: list[Json] = [None, "", "text", 0, 1.5, True, [], [1], {}, {"a": 1}, "漢字"]
 
 
-@pytest.mark.parametrize("value", ODD)
+@each_case("value", ODD)
 def test_a_reader_returns_the_value_or_nothing(value: Json) -> None:
     assert mapping_of(value) == (value if isinstance(value, dict) else {})
     assert list(list_of(value)) == (value if isinstance(value, list) else [])
     assert bool_of(value) is (value if isinstance(value, bool) else None)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "text", "as_yaml"),
     [
         (None, "", ""),
@@ -35,7 +34,7 @@ def test_a_scalar_has_a_text_and_a_collection_has_none(value: Json, text: str, a
     assert (text_of(value), scalar_text(value)) == (text, as_yaml)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "number"),
     [(0, 0.0), (-3, -3.0), (2.5, 2.5), (2**63, 2.0**63), (True, None), ("5", None), (None, None), ([5], None)],
 )

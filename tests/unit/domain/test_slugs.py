@@ -8,12 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.slugs import MAX_SLUG_BYTES, anchor, slug
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("title", "expected"),
     [
         ("Hello, World!", "hello-world"),
@@ -36,7 +37,7 @@ def test_slugs(title: str, expected: str) -> None:
     assert slug(title) == expected
 
 
-@pytest.mark.parametrize("title", ["", " ", "!?.,;:", "---", "\u200d", "\ufe0f", "\ud800", "\n\t", "\u0301"])
+@each_case("title", ["", " ", "!?.,;:", "---", "\u200d", "\ufe0f", "\ud800", "\n\t", "\u0301"])
 def test_a_title_without_letters_and_symbols_is_refused(title: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         slug(title)
@@ -62,7 +63,7 @@ def test_every_slug_is_a_file_name_and_stays_itself(title: str) -> None:
     assert slug(title) == made
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "expected"),
     [("A  B", "a--b"), ("Größe_x-1", "größe_x-1"), ("!?", ""), ("日本", "日本"), ("Ⅳ ④", "ⅳ-"), (" x ", "x")],
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.snippets import HighlightTerms, marked_spans, sentence_round, snippet, strip_markdown
 from ways.linear import assert_linear
 
@@ -16,7 +17,7 @@ def wanted(*words: str, grams: tuple[str, ...] = ()) -> HighlightTerms:
     return HighlightTerms({word: frozenset({word}) for word in words}, grams)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("markdown", "plain"),
     [
         ("**bold** and *slanted* and _so_ and __so__", "bold and slanted and so and so"),
@@ -192,7 +193,7 @@ def test_an_abbreviation_before_a_small_letter_ends_no_sentence() -> None:
     assert sentence_round(raw, start, start + len(b"[tool](x.md)")) == "Use e.g. the tool, etc. when needed."
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("markdown", "plain"),
     [
         ("> [!note]+ Call\n> text", "Call text"),
@@ -213,7 +214,7 @@ def test_markup_of_notes_and_sites_is_no_text(markdown: str, plain: str) -> None
     assert strip_markdown(markdown) == plain
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "text", "marked"),
     [
         ("a", "a cat and A", ["a", "A"]),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.domain.schema import EntryType, FieldRule, Schema
 from commonplace.domain.schema.formats import is_date
@@ -16,7 +15,7 @@ def schema_with(rule: FieldRule) -> Schema:
     return Schema(types={"thing": EntryType(name="thing", fields={"x": rule})})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "good", "bad", "expected"),
     [
         (FieldRule(type="number", min=1, max=10), 10, 99, "a number at least 1 and at most 10"),
@@ -69,12 +68,12 @@ def test_a_pattern_that_is_none_constrains_nothing() -> None:
     assert violations(schema_with(FieldRule(format="(")), "thing", {"title": "T", "x": "y"}) == []
 
 
-@pytest.mark.parametrize("text", ["2024-02-29", "2000-02-29", "2026-12-31", "2026-01-01T00:00:00Z", "2026-01-01 09:30"])
+@each_case("text", ["2024-02-29", "2000-02-29", "2026-12-31", "2026-01-01T00:00:00Z", "2026-01-01 09:30"])
 def test_calendar_dates_are_dates(text: str) -> None:
     assert is_date(text)
 
 
-@pytest.mark.parametrize("text", ["2026-02-29", "1900-02-29", "2026-13-01", "2026-00-10", "2026-1-1", "", "tomorrow"])
+@each_case("text", ["2026-02-29", "1900-02-29", "2026-13-01", "2026-00-10", "2026-1-1", "", "tomorrow"])
 def test_other_texts_are_no_dates(text: str) -> None:
     assert not is_date(text)
 
@@ -90,7 +89,7 @@ def test_every_rule_for_a_field_counts_those_of_all_types_first() -> None:
     assert [one.expected for one in violations(schema, "thing", {"title": "T", "x": 3})] == ["one of 2, 9"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("rule", "value", "enforced"),
     [
         (FieldRule(options=("a",)), "b", None),

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from cases import each_case
 from commonplace.embed.unit_vectors import normalized
 
 
@@ -20,7 +21,7 @@ def test_each_row_has_length_one_and_its_direction() -> None:
     assert made.dtype == np.float32
 
 
-@pytest.mark.parametrize("size", [1e-38, 1e-30, 1e-3, 1e3, 1e30, 3e38])
+@each_case("size", [1e-38, 1e-30, 1e-3, 1e3, 1e30, 3e38])
 def test_the_size_of_the_numbers_does_not_matter(size: float) -> None:
     assert np.allclose(normalized(rows([size, 0], [size, -size])), [[1, 0], [math.sqrt(0.5), -math.sqrt(0.5)]])
 

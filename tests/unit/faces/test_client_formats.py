@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.faces.client_formats import FileFormat, parsed, with_entry, without_entry
 
@@ -23,8 +24,8 @@ COMMENTED = """\
 """
 
 
-@pytest.mark.parametrize("kind", ["json", "toml"])
-@pytest.mark.parametrize("text", ["", "\n", "  \n"])
+@each_case("kind", ["json", "toml"])
+@each_case("text", ["", "\n", "  \n"])
 def test_an_entry_goes_into_an_empty_file(kind: FileFormat, text: str) -> None:
     made = with_entry(text, kind, "servers", "notes", ENTRY)
     assert parsed(made, kind) == {"servers": {"notes": ENTRY}}
@@ -32,7 +33,7 @@ def test_an_entry_goes_into_an_empty_file(kind: FileFormat, text: str) -> None:
     assert without_entry(made, kind, "servers", "notes") != made
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "{}",
@@ -86,7 +87,7 @@ def test_an_entry_that_is_there_already_changes_nothing() -> None:
         assert without_entry(made, kind, "others", "notes") == made
 
 
-@pytest.mark.parametrize("name", ["notes", "two words", 'quo"te', "日本", "a.b", "a\\b", "-"])
+@each_case("name", ["notes", "two words", 'quo"te', "日本", "a.b", "a\\b", "-"])
 def test_an_entry_of_any_name_comes_and_goes(name: str) -> None:
     begin: dict[FileFormat, str] = {"json": '{\n\t"x": [1]\n}\n', "toml": '[x]\ny = "[servers.notes]"\n'}
     for kind, text in begin.items():
@@ -97,7 +98,7 @@ def test_an_entry_of_any_name_comes_and_goes(name: str) -> None:
         assert "servers" not in parsed(without_entry(replaced, kind, "servers", name), kind) or kind == "json"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "kind"),
     [
         ("[]", "json"),

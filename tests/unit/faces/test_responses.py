@@ -10,6 +10,7 @@ import pytest
 from starlette.types import Message, Send
 
 from asgi import Answer, read_answer
+from cases import each_case
 from commonplace.domain.errors import (
     ConflictError,
     KnowledgeError,
@@ -60,7 +61,7 @@ def test_a_header_whose_value_fits_no_header_is_sent_with_marks() -> None:
     assert answer.headers["x-title"] == "? café"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "status", "retry"),
     [
         (NotFoundError("No."), 404, None),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import RetainedCopy
 from commonplace.faces.retained import (
@@ -54,7 +53,7 @@ def test_what_a_commit_has_needs_no_warning() -> None:
     assert in_no_commit([COMMITTED, TRASHED, OBJECT]) == [TRASHED, OBJECT]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     ["a b.md", "it's.md", "-rf.md", "$(rm x).md", "a;b.md", "茶/道.md", 'a"b.md', "a\\b.md", "!x.md", "*.md"],
 )
@@ -67,7 +66,7 @@ def test_a_plain_path_is_not_quoted() -> None:
     assert "'" not in str(retained_json(replace(TRASHED, address=Address("a_b/c-d.1.md")))["restore"])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("count", "last"),
     [
         (0, None),

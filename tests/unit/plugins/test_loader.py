@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.plugins.calls import StartBudget
 from commonplace.plugins.faults import Faults
@@ -121,8 +122,8 @@ def test_what_a_method_should_not_return_is_left_out_and_named(
     assert said == [f"plugin odd: {fault}" for fault in found], "each is said once"
 
 
-@pytest.mark.parametrize("value", VALUES)
-@pytest.mark.parametrize("hook", HOOKS)
+@each_case("value", VALUES)
+@each_case("hook", HOOKS)
 def test_a_method_that_is_none_is_named(hook: str, value: str) -> None:
     if value in {"a class", "a function", "an error", "an exit"}:
         return
@@ -133,7 +134,7 @@ def test_a_method_that_is_none_is_named(hook: str, value: str) -> None:
         assert "expected a method" in plugins.faults.all[0].message
 
 
-@pytest.mark.parametrize("value", VALUES)
+@each_case("value", VALUES)
 def test_a_validator_that_gives_what_it_should_not_judges_nothing(value: str) -> None:
     plugins = plugin(get_validators=lambda *_: [lambda *_: VALUES[value]()])
     use(plugins)

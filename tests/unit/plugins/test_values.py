@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
+from cases import each_case
 from commonplace.plugins.values import (
     MAX_DEPTH,
     MAX_ITEMS,
@@ -65,7 +66,7 @@ def endless() -> Iterator[int]:
         yield 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "copy"),
     [
         (None, None),
@@ -97,7 +98,7 @@ def test_a_copy_shares_nothing_with_the_value() -> None:
     assert copy == {"a": [1, {"b": 2}]}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "said"),
     [
         (object(), "a value of type object; expected text, numbers"),
@@ -152,7 +153,7 @@ def test_items_without_a_name_are_told_and_the_others_kept() -> None:
     assert all("expected a text of 1 to 200 characters" in one for one in told)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "valid"),
     [
         ("a", True),
@@ -178,12 +179,12 @@ def test_a_text_is_a_text_or_nothing() -> None:
         text(5, "the description")
 
 
-@pytest.mark.parametrize("value", [len, lambda _: 1, [].append, lambda *_: 1, lambda a, b=2: (a, b)])
+@each_case("value", [len, lambda _: 1, [].append, lambda *_: 1, lambda a, b=2: (a, b)])
 def test_a_function_takes_the_arguments(value: object) -> None:
     assert function(value, 1, "a function of one argument") is value
 
 
-@pytest.mark.parametrize("value", [lambda: 1, lambda a, b: (a, b), lambda a, *, k: (a, k), int, "len", None])
+@each_case("value", [lambda: 1, lambda a, b: (a, b), lambda a, *, k: (a, k), int, "len", None])
 def test_a_function_of_other_arguments_a_class_and_a_text_are_none(value: object) -> None:
     with pytest.raises(WrongValueError, match="expected a function of one argument"):
         function(value, 1, "a function of one argument")

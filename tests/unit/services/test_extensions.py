@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import build_record
@@ -47,7 +48,7 @@ def test_additions_to_an_orientation_are_merged() -> None:
     assert extensions.supplement("kb", "generic") == {"a": "kb", "kind": "generic", "b": 1}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "expected"),
     [
         ({}, "note"),

@@ -8,12 +8,13 @@ from typing import Literal
 
 import pytest
 
+from cases import each_case
 from commonplace.settings.values import MAX_NUMBER, Origin, value_as_text, value_reader
 
 Origins = tuple[Origin, ...]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("type_", "given", "value"),
     [
         (str, " text ", "text"),
@@ -37,7 +38,7 @@ def test_a_value_is_converted_to_its_type(type_: object, given: object, value: o
     assert value_reader(type_)[1](given) == value
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("type_", "given"),
     [
         (str, ""),
@@ -70,7 +71,7 @@ def test_a_value_of_another_kind_is_refused(type_: object, given: object) -> Non
         read(given)
 
 
-@pytest.mark.parametrize("type_", [str, int, bool, Path, Literal["a", "b"], tuple[Path, ...], tuple[str, ...], Origins])
+@each_case("type_", [str, int, bool, Path, Literal["a", "b"], tuple[Path, ...], tuple[str, ...], Origins])
 def test_every_type_says_what_is_valid(type_: object) -> None:
     assert value_reader(type_)[0]
 
@@ -79,7 +80,7 @@ def test_a_choice_names_all_of_them() -> None:
     assert value_reader(Literal["manual", "auto"])[0] == "one of manual, auto"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "text"),
     [
         (True, "true"),

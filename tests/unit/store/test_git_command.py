@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import GitError
 from commonplace.store import git_command
 from commonplace.store.git_command import MAX_SHOWN_OUTPUT, GitResult, redacted, run_git, try_git
 from support import MakeRepo, eventually, is_running
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("", ""),
@@ -35,7 +36,7 @@ def test_long_output_is_cut() -> None:
     assert redacted("x" * MAX_SHOWN_OUTPUT) == "x" * MAX_SHOWN_OUTPUT
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("errors", "reason"),
     [
         ("hint: one\nfatal: broken\nhint: two\n", "fatal: broken"),

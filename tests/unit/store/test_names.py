@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import GitError
 from commonplace.store.names import checked_ref, checked_tree_path, is_ref, is_tree_path, printable
 
@@ -41,12 +42,12 @@ def test_an_absolute_name_is_not_repeated() -> None:
     assert "somebody" not in str(caught.value)
 
 
-@pytest.mark.parametrize("path", ["a.md", "a/b.md", ".gitignore", ".github/x", "a/...md", "\u524d.md", "a b", "-x"])
+@each_case("path", ["a.md", "a/b.md", ".gitignore", ".github/x", "a/...md", "\u524d.md", "a b", "-x"])
 def test_a_path_in_the_work_tree_is_one(path: str) -> None:
     assert checked_tree_path(path) == path
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path",
     [
         "", "/", "/etc/passwd", "../x", "a/../b", "a//b", "a/", ".", "a/.", ".git/config", "a/.GIT/x", ".git",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.documents import Link, LinkKind, Span
 from pages import cut, page
 
@@ -23,7 +22,7 @@ def test_typed_links_keep_what_is_known_of_them() -> None:
     assert link.target_span != Span(0, 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("entry", "collection", "target", "fragment", "label"),
     [
         ("idea", "", "idea", "", ""),
@@ -41,7 +40,7 @@ def test_spellings_of_a_typed_link(entry: str, collection: str, target: str, fra
     assert link.target_span != Span(0, 0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "frontmatter",
     [
         "links:",

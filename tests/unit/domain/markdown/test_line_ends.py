@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.line_ends import is_mixed, utf8, with_line_ends, with_unix_line_ends
 
@@ -13,7 +14,7 @@ TEXTS = ["".join(letters) for length in range(1, 6) for letters in product("a\n\
 """Every short text of these letters."""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "mixed"),
     [
         (b"", False),
@@ -32,7 +33,7 @@ def test_a_document_is_mixed_when_it_has_several_kinds_of_line_ends_or_lone_retu
     assert is_mixed(raw) is mixed
 
 
-@pytest.mark.parametrize("text", ["", "a", "\r\n", "\n\r", "a\r\rb\n\nc\r\n", "\r\r\n\n", "ü\u2028x\r"])
+@each_case("text", ["", "a", "\r\n", "\n\r", "a\r\rb\n\nc\r\n", "\r\r\n\n", "ü\u2028x\r"])
 def test_the_form_for_comparison_has_one_kind_of_line_end_and_as_many_lines(text: str) -> None:
     plain = with_unix_line_ends(text)
     assert "\r" not in plain
@@ -45,7 +46,7 @@ def test_a_text_takes_the_line_ends_of_its_document() -> None:
     assert with_line_ends("", "\r\n") == b""
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("replaced", "text", "written"),
     [
         (b"a\r\nb\nc\r\n", "a\nb\nc\n", b"a\r\nb\nc\r\n"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain import edits
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
@@ -22,7 +23,7 @@ def after_rename(
     return result.decode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after"),
     [
         ("[[old idea]]", "[[new idea]]"),
@@ -54,7 +55,7 @@ def test_a_link_is_written_as_it_was(before: str, after: str) -> None:
     assert after_rename(text) == text.replace(before, after)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "old", "new", "after"),
     [
         ("[x](../guide/)", "guide/index.md", "manual/index.md", "[x](../manual/)"),
@@ -106,7 +107,7 @@ def test_a_moved_document_keeps_its_relative_links_right() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("link", "target", "away", "meanwhile"),
     [
         ("[x](x.md)", "a/x.md", "b/p.md", "[x](../a/x.md)"),
@@ -144,13 +145,13 @@ def test_only_the_named_links_change() -> None:
     assert result == b"[[a]] [[b]] [[a]]"
 
 
-@pytest.mark.parametrize("name", ["a|b.md", "a[b].md", "a^b.md", "a#b.md", "kb:b.md"])
+@each_case("name", ["a|b.md", "a[b].md", "a^b.md", "a#b.md", "kb:b.md"])
 def test_a_name_that_a_wikilink_cannot_hold_is_refused(name: str) -> None:
     with pytest.raises(InvalidInputError, match="cannot be written in a wiki link"):
         after_rename("[[old idea]]", new=Address(name))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "name", "after"),
     [
         ("target: old idea", "- x.md", 'target: "- x"'),
@@ -173,7 +174,7 @@ def test_names_in_front_matter_are_quoted_where_they_must_be(before: str, name: 
         assert after_rename(text, new=Address(name)) == text.replace(before, after)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "folder", "relative"),
     [
         ("a.md", "", "a.md"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Link
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen, in_order, page_side, presence, readers
@@ -24,7 +23,7 @@ def target(text: str, side: PageSide, there: Mapping[str, Address], collection: 
     return taken.target, address
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("style", "side"),
     [
         (None, PageSide.EXISTING),
@@ -38,7 +37,7 @@ def test_the_style_of_a_wiki_names_the_side(style: str | None, side: PageSide) -
     assert page_side(style) is side
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("there", "expected"),
     [
         ({"a": A}, ("a", "b", "a", "a")),

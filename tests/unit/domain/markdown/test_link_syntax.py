@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.documents import Link, LinkKind
 from pages import cut, page
 
@@ -17,7 +16,7 @@ def only(text: str) -> Link:
     return link
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "collection", "target", "fragment", "label"),
     [
         ("[[idea]]", "", "idea", "", ""),
@@ -66,7 +65,7 @@ def test_a_wikilink_in_a_table_escapes_its_bar() -> None:
     assert second.target == "z"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "target", "fragment", "label", "path"),
     [
         ("[t](a.md)", "a.md", "", "t", "a.md"),
@@ -103,10 +102,8 @@ def test_inline_links(text: str, target: str, fragment: str, label: str, path: s
     assert link.raw.startswith(path)
 
 
-@pytest.mark.parametrize(
-    ("use", "label"), [("[text][Ref]", "text"), ("[ref][]", "ref"), ("[REF]", "REF"), ("![alt][ref]", "alt")]
-)
-@pytest.mark.parametrize(
+@each_case(("use", "label"), [("[text][Ref]", "text"), ("[ref][]", "ref"), ("[REF]", "REF"), ("![alt][ref]", "alt")])
+@each_case(
     ("definition", "path"),
     [
         ("[ref]: a%20b.md#f 'title'\n", "a%20b.md"),
@@ -140,7 +137,7 @@ def test_images_are_links_of_their_own_kind_also_inside_links() -> None:
     assert cut(document, inner.target_span) == "img/a.png"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "[t](https://x.y/a.md)", "[t](HTTP://x.y)", "[t](mailto:a@b.c)", "[t](//host/a.md)", "<https://x.y>", "<a@b.c>",
@@ -153,7 +150,7 @@ def test_external_urls_and_empty_destinations_are_no_links(text: str) -> None:
     assert links(text) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "`[[a]] [b](c.md)`",

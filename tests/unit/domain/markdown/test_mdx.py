@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
@@ -84,12 +84,12 @@ def test_markdown_files_are_read_as_they_are() -> None:
     assert document.source == document.raw
 
 
-@pytest.mark.parametrize("text", ["a < b and c > d", "<https://example.org>", "2 <3", "\\<div>", "`<a>`", "<!-- x -->"])
+@each_case("text", ["a < b and c > d", "<https://example.org>", "2 <3", "\\<div>", "`<a>`", "<!-- x -->"])
 def test_what_is_no_tag_stays(text: str) -> None:
     assert without_jsx(text.encode())[0] == text.encode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "rest"),
     [
         ("import a from 'b'\n\ntext", "                 \n\ntext"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.markdown.paths import (
     ends_path,
@@ -19,7 +18,7 @@ from commonplace.domain.markdown.paths import (
 FOLDERS = ["", "a", "a/b", "a/b/ü", "ab", "ü/b", "ü"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("folder", "path", "place"),
     [
         ("", "", ""),
@@ -44,17 +43,17 @@ def test_a_path_is_joined_with_its_folder_and_never_leads_above_the_root(
     assert joined(folder, path) == place
 
 
-@pytest.mark.parametrize("path", ["/a", "./a", "../a", ".", "..", "/"])
+@each_case("path", ["/a", "./a", "../a", ".", "..", "/"])
 def test_a_path_that_states_its_base_is_fixed(path: str) -> None:
     assert is_fixed(path)
 
 
-@pytest.mark.parametrize("path", ["", "a", ".a", "..a", "a/../b", "...", ".hidden/a"])
+@each_case("path", ["", "a", ".a", "..a", "a/../b", "...", ".hidden/a"])
 def test_a_path_without_a_base_is_not_fixed(path: str) -> None:
     assert not is_fixed(path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("place", "address"),
     [
         ("a.md", "a.md"),
@@ -73,7 +72,7 @@ def test_a_place_leads_to_the_documents_it_can_mean(place: str, address: str) ->
     assert leads_to(place, Address(address))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("place", "address"),
     [(None, "index.md"), ("a/", "a.md"), ("a.md", "a.md/index.md"), ("a", "b/a.md"), ("a", "a/b.md")],
 )
@@ -87,7 +86,7 @@ def test_the_file_itself_comes_before_a_completed_name_and_that_before_a_folder(
     assert files.index("guide.md") < files.index("guide/index.md") < files.index("guide/README.md")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "folder", "relative"),
     [
         ("a.md", "", "a.md"),
@@ -104,13 +103,13 @@ def test_a_path_is_written_relative_to_a_folder(path: str, folder: str, relative
     assert relative_path(path, folder) == relative
 
 
-@pytest.mark.parametrize("path", FOLDERS)
-@pytest.mark.parametrize("folder", FOLDERS)
+@each_case("path", FOLDERS)
+@each_case("folder", FOLDERS)
 def test_a_relative_path_leads_back(path: str, folder: str) -> None:
     assert (joined(folder, relative_path(path, folder)) or "").rstrip("/") == path
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "bare"),
     [
         ("a.md", "a"),
@@ -129,7 +128,7 @@ def test_the_suffix_of_a_page_is_removed_once(path: str, bare: str) -> None:
     assert without_suffix(path) == bare
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("bare", "address", "ends"),
     [
         ("b", "a/b.md", True),

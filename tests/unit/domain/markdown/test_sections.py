@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.documents import Section
 from pages import page
 
@@ -34,7 +35,7 @@ def test_both_styles_of_headings_are_read() -> None:
     assert [section.atx for section in page(text).sections[1:]] == [True, False, False, True]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "```\n# a\n```\n",
@@ -88,7 +89,7 @@ def test_sections_end_at_the_next_heading_and_trees_at_the_next_of_their_rank() 
     assert trees["C"] == "### C\nc\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "content"),
     [
         ("# A\nx\n", "x\n"),
@@ -146,7 +147,7 @@ def test_attributes_are_split_off_the_heading() -> None:
     assert section.anchor == "code-style"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "heading", "attributes"),
     [
         ("## Größe *x* {#k} ##\n", "Größe x", "#k"),
@@ -163,7 +164,7 @@ def test_attributes_of_many_spellings(text: str, heading: str, attributes: str) 
     assert (section.heading, section.attributes) == (heading, attributes)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "heading",
     ["Set {1, 2}", "JSX {props}", "a{#b}", "Empty {}", "A {#b} c", "Open {#b", "`{#a}`", "f(x) {return}", "A {#b\\}"],
 )

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.markdown.set_aside import readable_source
@@ -21,7 +22,7 @@ SHORTCODES = [
 ]
 
 
-@pytest.mark.parametrize("shortcode", SHORTCODES)
+@each_case("shortcode", SHORTCODES)
 def test_a_reference_of_hugo_is_read_as_a_link_to_its_page(shortcode: str) -> None:
     raw = f"Größe: [b]({shortcode}) 漢字\r\n".encode()
     document = read_document(PAGE, raw)
@@ -31,7 +32,7 @@ def test_a_reference_of_hugo_is_read_as_a_link_to_its_page(shortcode: str) -> No
     assert raw[span.start : span.end] == b"b.md"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "source",
     [
         b"",

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.markdown.structure import MAX_LABEL_PIECES, definition_key, definition_spans, scan
 
 
@@ -22,7 +23,7 @@ def test_headings_have_their_level_and_their_bytes() -> None:
     assert ["".join(text for _, text in heading.pieces) for heading in found] == ["Größe", "Setext 漢字", "Six"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["> # quoted\n", "- # in a list\n", "1. # in a list\n\n   ## too\n", "[^1]: # footnote\n", "```\n# code\n```\n"],
 )
@@ -30,7 +31,7 @@ def test_a_heading_within_something_else_is_none(text: str) -> None:
     assert [heading.level for heading in scan(f"{text}\n# After\n").headings] == [1]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "kind", "image", "destination", "label"),
     [
         ("[a](b.md)", "Inline", False, "b.md", "a"),
@@ -82,7 +83,7 @@ def test_a_label_of_very_many_pieces_is_cut() -> None:
     assert len(link.label) <= 2 * MAX_LABEL_PIECES
 
 
-@pytest.mark.parametrize("text", ["", "\x00", "\r\n\r\n", "[" * 5000, "![" * 2000 + "](x)" * 2000, "> " * 3000 + "# x"])
+@each_case("text", ["", "\x00", "\r\n\r\n", "[" * 5000, "![" * 2000 + "](x)" * 2000, "> " * 3000 + "# x"])
 def test_odd_texts_are_read_without_an_error(text: str) -> None:
     found = scan(text)
     assert all(0 <= link.start <= link.end <= len(text.encode()) for link in found.links)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from pages import page
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "tags"),
     [
         ("#tag at the start", ("tag",)),
@@ -32,7 +31,7 @@ def test_tags_of_the_body(text: str, tags: tuple[str, ...]) -> None:
     assert page(text).tags == tags
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "#123 #2024 #1/2 #-- #_",
@@ -60,7 +59,7 @@ def test_what_is_no_tag(text: str) -> None:
     assert page(text).tags == ()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("frontmatter", "tags"),
     [
         ("tags: [a, '#b', c/d]", ("a", "b", "c/d")),

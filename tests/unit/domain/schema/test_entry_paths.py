@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.schema import EntryType
@@ -25,7 +26,7 @@ def decision(subdirectory: str = "", pattern: str = "") -> EntryType:
     return EntryType(name="Design decision", subdirectory=subdirectory, file_pattern=pattern)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("subdirectory", "pattern", "path"),
     [
         ("", "", "a-choice.md"),
@@ -42,7 +43,7 @@ def test_the_path_is_the_folder_and_the_pattern_filled(subdirectory: str, patter
     assert new_entry_path(decision(subdirectory, pattern), "a-choice", VALUES) == path
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "said"),
     [
         ("{owner}/{id}", "'owner', which the entry does not have"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.domain.schema.fields import FIELD_TYPES, FieldRule, field_rule, rules_of
 
@@ -12,7 +13,7 @@ def test_an_empty_declaration_is_an_optional_text() -> None:
     assert field_rule({}) == FieldRule(type="text", required=False)
 
 
-@pytest.mark.parametrize("kind", FIELD_TYPES)
+@each_case("kind", FIELD_TYPES)
 def test_every_type_of_field_is_read(kind: str) -> None:
     assert field_rule({"type": kind}).type == kind
 
@@ -22,7 +23,7 @@ def test_other_names_of_a_type_are_texts(kind: Json, read: str) -> None:
     assert field_rule({"type": kind}, "number").type == (read if kind != ["a"] else "number")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("declared", "options"),
     [
         ({"options": ["low", "high"]}, ("low", "high")),
@@ -38,7 +39,7 @@ def test_options_are_read_as_texts(declared: dict[str, Json], options: tuple[str
     assert field_rule(declared).options == options
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("declared", "bounds"),
     [
         ({"min": 1, "max": 5.5}, (1, 5.5)),

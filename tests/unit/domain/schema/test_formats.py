@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.schema.formats import FORMATS, is_date
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     ["2026-01-31", "2024-02-29", "2000-02-29", "0001-01-01", "9999-12-31", "2026-01-01T10:00", "2026-01-01 10:00:00Z"],
 )
@@ -17,7 +18,7 @@ def test_a_day_of_the_calendar_is_a_date(text: str) -> None:
     assert FORMATS["iso8601"][1](text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         *("", "2026", "2026-1-1", "26-01-01", "2026-13-01", "2026-00-10", "2026-04-31", "2026-02-29", "1900-02-29"),
@@ -29,7 +30,7 @@ def test_anything_else_is_none(text: str) -> None:
     assert not is_date(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "fits"),
     [
         ("url", "https://example.org/a?b#c", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.schema.key_changes import set_keys
@@ -46,7 +47,7 @@ def test_line_ends_and_the_byte_order_mark_stay(raw: bytes) -> None:
     assert load(changed.decode("utf-8-sig")).value["description"] == "x"  # type: ignore[index, call-overload]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "said"),
     [
         (b"types: [unclosed\n", "is broken"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.schema.patterns import compiled
 
 SLOW = (
@@ -34,7 +35,7 @@ def test_an_expression_that_took_too_long_constrains_nothing_from_then_on() -> N
     assert expression.occurs_in("no")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "pattern",
     ["(", ")", "[", "a{9,1}", "*", "(?P<1>a)", "a{1,99999999999}", "(" * 1000, "\\", "a" * 2001, "a(?i)b", "(?<=a+)b"],
 )
@@ -42,7 +43,7 @@ def test_an_expression_that_is_invalid_is_not_used(pattern: str) -> None:
     assert compiled(pattern) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "text"),
     [
         ("", ""),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.schema import read_schema
 from commonplace.domain.schema.problems import SchemaProblems, schema_problems
 from commonplace.domain.validation import violations
@@ -37,7 +36,7 @@ def test_a_file_without_fault_has_no_problem() -> None:
     assert (found.wrong, found.not_understood) == ((), ())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "said"),
     [
         ("types: [note]", "types is ['note']; expected a mapping."),
@@ -80,7 +79,7 @@ def test_a_declaration_that_is_wrong_is_named(text: str, said: str) -> None:
     assert [one for one in schema_problems(read_schema(text.encode())).wrong if said in one]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "said"),
     [
         ("guideline: {}", "guideline is not understood, and nothing enforces it. Did you mean 'guidelines'?"),
@@ -96,9 +95,7 @@ def test_what_is_not_understood_is_named(text: str, said: str) -> None:
     assert [one for one in schema_problems(read_schema(text.encode())).not_understood if said in one]
 
 
-@pytest.mark.parametrize(
-    "raw", [None, b"", b"types: [unclosed", b"[]", b"types: {note: {}}", b"validation: {rules: []}"]
-)
+@each_case("raw", [None, b"", b"types: [unclosed", b"[]", b"types: {note: {}}", b"validation: {rules: []}"])
 def test_a_file_that_declares_nothing_has_no_problem(raw: bytes | None) -> None:
     assert schema_problems(read_schema(raw)) == SchemaProblems((), ())
 

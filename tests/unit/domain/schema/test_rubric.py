@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.json import JsonObject
 from commonplace.domain.query import Record
@@ -30,7 +29,7 @@ def meets(sentence: str, record: Record, count_links: Callable[[], int]) -> bool
     return unmet_field(RubricItem(text=sentence), Subject(record, count_links, lambda: BODY)) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sentence",
     [
         "It has at least 40 words",
@@ -48,7 +47,7 @@ def test_a_sentence_that_holds_or_is_for_people_is_met(sentence: str) -> None:
     assert meets(sentence, RECORD, lambda: 3)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "sentence",
     [
         "At least 41 words",
@@ -73,7 +72,7 @@ def test_links_are_counted_only_when_the_sentence_is_about_them() -> None:
 BARE = replace(RECORD, title="Draft", tags=(), frontmatter={"metadata": {"path": ""}})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("checker", "params", "field"),
     [
         ("descriptive_title", {}, "title"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.semantic.chunks import (
@@ -22,7 +23,7 @@ def chunks(text: str, path: str = "page.md") -> list[Chunk]:
     return chunks_of(read_document(Address(path), text.encode()))
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "---\ntags: [a]\n---\n", "***\n\n---\n", "🏗️ !?\n", "\x00"])
+@each_case("text", ["", "\n\n", "---\ntags: [a]\n---\n", "***\n\n---\n", "🏗️ !?\n", "\x00"])
 def test_a_document_without_a_letter_has_no_chunk(text: str) -> None:
     assert chunks(text) == []
 
@@ -88,7 +89,7 @@ def test_a_chunk_of_several_sections_names_the_longest() -> None:
     assert only.ordinal == 2
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "The crane lifts forty tonnes of steel. " * 200,

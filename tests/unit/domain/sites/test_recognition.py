@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.sites.recognition import (
     MAX_CONFIG_BYTES,
     MAX_MOUNTS,
@@ -39,7 +40,7 @@ def mounts(name: str, text: str, folder: str = "", **around: Mapping[str, Sequen
     return [(mount.url, mount.folder) for mount in found.mounts]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "folder"),
     [
         ("site_name: x", "docs"),
@@ -93,7 +94,7 @@ def test_versions_of_docusaurus_stand_beside_the_next_one() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "no json", '"2.0"', "[" * 200_000])
+@each_case("text", ["", "{}", "no json", '"2.0"', "[" * 200_000])
 def test_a_list_of_versions_that_is_none_counts_as_none(text: str) -> None:
     assert mounts("docusaurus.config.js", "", files={"versions.json": text})[0] == ("docs/", "docs")  # type: ignore[arg-type]
 
@@ -104,7 +105,7 @@ def test_translations_of_docusaurus_are_paired_with_the_originals() -> None:
     assert found.translated == (("i18n/de/docusaurus-plugin-content-docs/current", "docs"),)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("export default { base: '/docs/' }", [("", ".vitepress"), ("", ".vitepress/public")]),
@@ -157,10 +158,8 @@ def test_sphinx_counts_where_it_reads_markdown() -> None:
     assert mounts("conf.py", "extensions = ['myst_parser']", "docs") == [("", "docs")]
 
 
-@pytest.mark.parametrize("name", sorted(config_names()))
-@pytest.mark.parametrize(
-    "text", ["", "\x00", "'", "{" * 50, "docs: {", "base: '../../..'", "docs_dir: ../../x", "\ufffd"]
-)
+@each_case("name", sorted(config_names()))
+@each_case("text", ["", "\x00", "'", "{" * 50, "docs: {", "base: '../../..'", "docs_dir: ../../x", "\ufffd"])
 def test_an_odd_configuration_is_no_error_and_no_folder_leads_out(name: str, text: str) -> None:
     found = tree(name, text, "x")
     assert found is None or not [mount for mount in found.mounts if ".." in mount.folder]
@@ -194,14 +193,14 @@ def test_a_tree_may_be_declared(roots: list[str], found: list[Mount]) -> None:
     assert list(declared.mounts) == found
 
 
-@pytest.mark.parametrize("root", ["", "docs", "docs=/x", "/a", "/a=../x", "=docs"])
+@each_case("root", ["", "docs", "docs=/x", "/a", "/a=../x", "=docs"])
 def test_a_declaration_that_is_none_or_leads_out_is_refused(root: str) -> None:
     with pytest.raises(ValueError, match="^" + root.replace(".", r"\.") + "$"):
         declared_tree([root])
     assert declared_tree([]) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "text", "files"),
     [
         ("hugo.toml", "[module]\n[[module.mounts]]\nsource='content/en'\ntarget='content'\n", {}),
@@ -273,7 +272,7 @@ def test_mounts_outside_the_folder_overlapping_or_in_circles_are_folders_like_an
     assert all(folder.startswith("x/") for _, folder in found)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("title: x", [("", "_posts", ":categories/:year/:month/:day/:title"), ("", "", "")]),

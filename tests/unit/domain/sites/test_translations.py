@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.sites.translations import (
     is_language_code,
     language_folders,
@@ -16,7 +17,7 @@ TLDR = ["pages.de/common", "pages.fr/common", "pages.pt_BR/common", "pages/commo
 DOCS = ["docs/en/a", "docs/de/a", "docs/zh-hant/a"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("folders", "found"),
     [
         (TLDR, ["pages.de", "pages.fr", "pages.pt_BR"]),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.sites.tree import (
     Mount,
@@ -33,7 +32,7 @@ SITE = SiteTree(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "bare"),
     [
         ("01-guides/2-install", "guides/install"),
@@ -55,7 +54,7 @@ def test_numbers_in_front_of_names_are_left_out_and_no_others(path: str, bare: s
     assert without_numbers(path) == bare
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "bare"),
     [
         ("01-install", "install"),
@@ -69,7 +68,7 @@ def test_a_name_loses_the_number_or_date_in_front_of_it(name: str, bare: str) ->
     assert name_without_number(name) == bare
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "folder", "inside"),
     [("a/b", "a", True), ("a", "a", True), ("a/b", "", True), ("ab", "a", False), ("a", "a/b", False)],
 )
@@ -86,7 +85,7 @@ def test_a_document_belongs_to_the_innermost_site() -> None:
     assert site_of([], Address("a.md")) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "first"),
     [
         ("/docs/a", "web/docs/a"),
@@ -128,7 +127,7 @@ def test_each_mount_is_named_with_the_rest_of_the_url() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("address", "names", "published"),
     [
         ("web/docs/01-guide/02-Install.md", (), ["guide/install"]),
@@ -146,7 +145,7 @@ def test_a_document_is_published_under_its_path_and_its_names(
     assert not published_form(SITE.mounts[0], "guide/x", Address(address), names)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("pattern", "path", "fits"),
     [
         (":year/:month/:day/:title", "2013/05/06/first/", True),
@@ -167,7 +166,7 @@ def test_a_permalink_pattern_is_compared_part_by_part(pattern: str, path: str, f
     assert (published_form(mount, path, Address("_posts/2013-05-06-first.md"), ()) is not None) is fits
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "old", "new", "names", "now"),
     [
         ("/docs/guide/install", "web/docs/01-guide/02-install.md", "web/docs/3-x/4-setup.md", (), "/docs/x/setup"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.words.grams import (
     WORD,
     begins_word,
@@ -17,7 +18,7 @@ from commonplace.domain.words.grams import (
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "indexed"),
     [
         ("知识库 und 数", ["知识", "识库", "库", "数"]),
@@ -32,7 +33,7 @@ def test_ideographs_and_syllables_are_indexed_by_two_and_letters_by_three(text: 
     assert grams(text) == indexed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "wanted"),
     [
         ("知识库", ["知识", "识库"]),
@@ -62,7 +63,7 @@ def test_what_grams_stand_for_is_no_word() -> None:
     assert without_grams("a知b กา") == "a b  "
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "whole", "sought"),
     [
         ("使用python编写", "使用 用 python 编写 写", "使用 用 python 编写"),

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.words.moments import parse_moment, require_moment
 
 NOW = datetime(2026, 3, 10, 12, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("today", "2026-03-10T00:00:00"),
@@ -38,7 +39,7 @@ def test_a_day_can_stand_for_its_end() -> None:
     assert parse_moment("2026-01-31", NOW, end=True) == datetime(2026, 1, 31, 23, 59, 59, tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2026-13-01", "31.01.2026", "9999-12-31T23:59:59-14:00", "abc1234"])
+@each_case("text", ["", "soon", "2026-13-01", "31.01.2026", "9999-12-31T23:59:59-14:00", "abc1234"])
 def test_what_is_no_moment_is_refused(text: str) -> None:
     assert parse_moment(text, NOW) is None
     with pytest.raises(InvalidInputError, match="Invalid argument since"):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.words.scripts import fold_letters, language_of_script
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "folded"),
     [
         ("المكتبة", "مكتب"),
@@ -26,8 +25,6 @@ def test_letters_are_written_in_one_way_and_arabic_words_without_articles(writte
     assert fold_letters(written) == folded
 
 
-@pytest.mark.parametrize(
-    ("word", "language"), [("языки", "russian"), ("λογος", "greek"), ("word", ""), ("كتاب", ""), ("数", "")]
-)
+@each_case(("word", "language"), [("языки", "russian"), ("λογος", "greek"), ("word", ""), ("كتاب", ""), ("数", "")])
 def test_some_scripts_tell_whose_rules_words_follow(word: str, language: str) -> None:
     assert language_of_script(word) == language

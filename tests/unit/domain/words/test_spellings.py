@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.words.spellings import spellings
 
 ENGLISH = (
@@ -14,7 +15,7 @@ ENGLISH = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("one", "other"), ENGLISH)
+@each_case(("one", "other"), ENGLISH)
 def test_british_and_american_spellings_lead_to_each_other(one: str, other: str) -> None:
     assert other in spellings(one, "english")
     assert one in spellings(other, "english")
@@ -25,7 +26,7 @@ def test_german_umlauts_may_be_two_letters() -> None:
     assert "loeschen" in spellings("loschen", "german")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("word", "other"),
     [("fourth", "forth"), ("source", "sorce"), ("shoes", "shes"), ("prize", "prise"), ("hour", "hor")],
 )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.words.text_decoder import decoded
 
 
-@pytest.mark.parametrize("text", ["", "Tea\n", "Ärger mit Öfen  “so” €", "知识库", "\ufefföl"])
+@each_case("text", ["", "Tea\n", "Ärger mit Öfen  “so” €", "知识库", "\ufefföl"])
 def test_utf8_is_read_as_it_is(text: str) -> None:
     assert decoded(text.encode()) == text
 

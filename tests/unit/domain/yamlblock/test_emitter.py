@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.yamlblock.emitter import as_json_types, entry_lines, flow_list, item_lines
@@ -35,7 +36,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each_case("text", TEXTS)
 def test_every_text_reads_back_as_value_item_and_key(text: str) -> None:
     value: Json = {"k": text, "list": [text, [text], {text: 1}], "deep": {text: {"x": text}}}
     lines = [line for key, item in cast("dict[str, Json]", value).items() for line in entry_lines(key, item)]
@@ -43,7 +44,7 @@ def test_every_text_reads_back_as_value_item_and_key(text: str) -> None:
     assert load("\n".join(lines) + "\n").value == value
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value",
     [
         None,
@@ -77,7 +78,7 @@ def test_a_text_of_several_lines_is_a_literal_block() -> None:
     assert entry_lines("k", "a\nb") == ["k: |-", "  a", "  b"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "text"),
     [
         ([], "[]"),
@@ -94,7 +95,7 @@ def test_a_list_of_scalars_may_stand_on_one_line(values: list[Json], text: str) 
         assert load(f"k: {text}\n").value == {"k": values}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "said"),
     [
         (float("nan"), "not finite"),

@@ -6,6 +6,7 @@ import difflib
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.frontmatter import read_frontmatter, set_fields
 from commonplace.domain.json import Json
@@ -51,7 +52,7 @@ def changed(raw: bytes, **fields: Json) -> list[str]:
     return [line for line in lines if line[0] in "-+"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fields", "lines"),
     [
         ({"title": "New: title"}, ['- title: "Old Title"  # keep me\n', '+ title: "New: title"  # keep me\n']),
@@ -82,7 +83,7 @@ def test_new_keys_come_last_in_their_order() -> None:
     assert b'# the end\nz: 1\na: "yes"\nb: "- x"\n---\nBody' in result
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "result"),
     [
         (b"", b"---\na: 1\n---\n"),
@@ -135,7 +136,7 @@ def test_a_document_is_taken_as_well_as_its_bytes() -> None:
     assert set_fields(page("---\na: 1\n---\n"), {"a": 2}) == b"---\na: 2\n---\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "reason"),
     [
         (b"---\na: b: c\n---\n", "line 2"),
@@ -158,7 +159,7 @@ def test_an_anchor_that_stays_does_not_stop_other_changes() -> None:
     assert set_fields(raw, {"c": 2, "b": None}) == b"---\na: &x 1\nc: 2\n---\n"
 
 
-@pytest.mark.parametrize(
+@each_case(
     "value", [float("nan"), float("inf"), 2**63, -(2**63) - 1, "\ud800", ["\udfff"], {"\ud800": 1}, [[float("nan")]]]
 )
 def test_a_value_that_yaml_and_json_cannot_share_is_refused(value: Json) -> None:
@@ -218,7 +219,7 @@ PERSON: dict[str, Json] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("types", "lines"),
     [
         ({"t2": {"required": ["title"]}}, ["+   t2:\n", "+     required:\n", "+       - title\n"]),

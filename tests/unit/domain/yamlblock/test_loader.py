@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.domain.yamlblock.loader import MAX_DEPTH, MAX_YAML_CHARS, load
 
@@ -15,7 +14,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "value"),
     [
         ("a: 1\nb: [x, {c: d}]\n", {"a": 1, "b": ["x", {"c": "d"}]}),
@@ -63,7 +62,7 @@ def test_an_alias_bomb_is_as_small_as_it_is_written() -> None:
     assert {problem.rule for problem in loaded.problems} == {"yaml_alias"}
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "a:\n", "? "])
+@each_case("opening", ["[", "{a: ", "- ", "a:\n", "? "])
 def test_deep_nesting_is_refused(opening: str) -> None:
     text = "".join(f"{' ' * level if opening.endswith(chr(10)) else ''}{opening}" for level in range(150))
     loaded = load(text)
@@ -81,7 +80,7 @@ def test_a_text_over_the_limit_is_refused() -> None:
     assert "longer than" in loaded.problems[0].message
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "line", "column"),
     [
         ("a: 1\nb: c: d\n", 1, 4),
@@ -103,7 +102,7 @@ def test_what_is_no_yaml_is_told_with_its_place(text: str, line: int, column: in
     assert problem.message
 
 
-@pytest.mark.parametrize("number", ["9" * 5_000, "-" + "9" * 20, ".inf", "-.inf", ".nan", "1.5e+400"])
+@each_case("number", ["9" * 5_000, "-" + "9" * 20, ".inf", "-.inf", ".nan", "1.5e+400"])
 def test_numbers_that_json_cannot_hold_stay_text(number: str) -> None:
     value = load(f"a: {number}\n").value
     assert value == {"a": number}

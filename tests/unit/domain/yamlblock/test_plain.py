@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.yamlblock.loader import load, parse
 from commonplace.domain.yamlblock.plain import read_plain
 
@@ -66,7 +66,7 @@ def test_what_is_read_is_what_the_parser_reads(text: str) -> None:
         assert repr(loaded.value) == repr(values)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "title: A page",
@@ -82,7 +82,7 @@ def test_common_blocks_need_no_parser(text: str) -> None:
     assert load(text) == parse(text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.domain.yamlblock.loader import load
 from commonplace.domain.yamlblock.scalars import Scalar, is_plain, plain_value, scalar_text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "value"),
     [
         ("", None), ("~", None), ("null", None), ("NULL", None), ("true", True), ("False", False), ("12", 12),
@@ -25,7 +25,7 @@ def test_what_every_reader_takes_alike_is_typed(text: str, value: Json) -> None:
     assert type(plain_value(text)) is type(value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "yes", "No", "on", "OFF", "y", "010", "007", "0x1F", "0o7", "0b1", "12:30", "1_000", "1e3", "1.5e3", ".inf",
@@ -77,8 +77,6 @@ def test_a_text_without_quotes_is_text_or_a_date_to_a_reader_of_yaml_1_1(text: s
         assert isinstance(read, str) or hasattr(read, "isoformat")
 
 
-@pytest.mark.parametrize(
-    "text", ["word", "two words", "Größe", "a, b", "it's", "2026-01-02", "v1.2-rc", "C++", "a:b", "x#y"]
-)
+@each_case("text", ["word", "two words", "Größe", "a, b", "it's", "2026-01-02", "v1.2-rc", "C++", "a:b", "x#y"])
 def test_ordinary_texts_need_no_quotes(text: str) -> None:
     assert scalar_text(text) == text

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import anyio
-import pytest
 from starlette.types import Message
 
+from cases import each_case
 from commonplace.faces.access.session_owners import owner_in, with_owner, without_owner
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("head", "owner"),
     [
         (b"POST /mcp HTTP/1.1\r\nHost: x\r\nMcp-Session-Id: 0f3a.2\r\n\r\n", 2),

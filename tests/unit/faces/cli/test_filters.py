@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.query import Filter
 from commonplace.faces.cli.filters import FilterOptions, PagingOptions, newest_first
@@ -23,7 +24,7 @@ def test_filters_become_one_filter() -> None:
     assert FilterOptions().filter() == Filter()
 
 
-@pytest.mark.parametrize("day", ["2024-13-01", "2024", "20240131", "yesterday", "2024-1-1", "2024-01-31T10:00"])
+@each_case("day", ["2024-13-01", "2024", "20240131", "yesterday", "2024-1-1", "2024-01-31T10:00"])
 def test_a_day_that_is_none_is_refused(day: str) -> None:
     with pytest.raises(ConfigError, match="expected a day such as 2024-05-31"):
         FilterOptions(to=day).filter()

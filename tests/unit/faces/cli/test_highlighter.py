@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.output import BOLD, PLAIN, Output, Terminal
 
@@ -23,7 +22,7 @@ def marked(query: str, text: str) -> str:
     return highlighter(out, query)(text).replace(BOLD, "<").replace(PLAIN, ">")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "text", "expected"),
     [
         ("tea", "Green tea, and TEA.", "Green <tea>, and <TEA>."),

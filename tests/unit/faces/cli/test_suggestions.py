@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.query import Filter
 from commonplace.faces.cli.suggestions import MAX_NAMED, nearest, unknown_values
 from commonplace.services.collections import Collection
@@ -23,7 +24,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]
         yield Collection("base", base.store, base.index)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "known", "near"),
     [
         ("serach", ["search", "serve"], "search"),

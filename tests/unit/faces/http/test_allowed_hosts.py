@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.http.allowed_hosts import allowed_hosts_of
 
 EVERYWHERE = ".".join("0000")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("bound", "public", "host", "allowed"),
     [
         ("127.0.0.1", None, "127.0.0.1:8090", True),
@@ -33,7 +32,7 @@ def test_a_host_is_the_servers_own_name_or_an_address(bound: str, public: str | 
     assert allowed_hosts_of(bound, public).allows_host(host) is allowed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("origin", "host", "allowed"),
     [
         ("http://localhost:8090", "localhost:8090", True),

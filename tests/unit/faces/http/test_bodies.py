@@ -6,6 +6,7 @@ import anyio
 import pytest
 from starlette.types import Message, Receive
 
+from cases import each_case
 from commonplace.domain.errors import RateLimitedError, TooLargeError, UnavailableError
 from commonplace.faces.http import bodies
 from commonplace.faces.http.bodies import ClientDisconnectError, UnfinishedBodies, buffered_body, replayed
@@ -34,7 +35,7 @@ def test_a_body_is_read_whole_in_whatever_parts_it_comes() -> None:
     assert buffered(5, "5", b"hello") == b"hello"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("declared", "parts"),
     [("6", [b"", None]), ("9" * 5000, [b""]), ("", [b"abc", b"def"]), ("1", [b"abcdef"]), ("-1", [b"abcdef"])],
 )
@@ -49,7 +50,7 @@ def test_where_no_body_is_taken_the_error_says_so() -> None:
         buffered(0, "2", b"{}")
 
 
-@pytest.mark.parametrize("declared", ["", "abc", "\u0663", "+6", "5 "])
+@each_case("declared", ["", "abc", "\u0663", "+6", "5 "])
 def test_a_length_that_is_no_number_says_nothing(declared: str) -> None:
     assert buffered(5, declared, b"abc") == b"abc"
 

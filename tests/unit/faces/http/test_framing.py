@@ -5,6 +5,7 @@ from __future__ import annotations
 import h11
 import pytest
 
+from cases import each_case
 from commonplace.faces.http.framing import MAX_HEAD, StrictConnection
 
 HEAD = b"POST /a HTTP/1.1\r\nHost: localhost\r\n"
@@ -28,8 +29,8 @@ def body(raw: bytes, *, by: int = 0) -> bytes:
     return b"".join(bytes(event.data) for event in events(raw, by=by) if isinstance(event, h11.Data))
 
 
-@pytest.mark.parametrize("by", [0, 1, 7])
-@pytest.mark.parametrize(
+@each_case("by", [0, 1, 7])
+@each_case(
     ("raw", "expected"),
     [
         (HEAD + b"Content-Length: 5\r\n\r\nhello", b"hello"),
@@ -42,8 +43,8 @@ def test_a_well_formed_request_is_read_however_it_arrives(raw: bytes, expected: 
     assert isinstance(events(raw, by=by)[-1], h11.EndOfMessage)
 
 
-@pytest.mark.parametrize("by", [0, 1])
-@pytest.mark.parametrize(
+@each_case("by", [0, 1])
+@each_case(
     "raw",
     [
         b"GET / HTTP/1.1\nHost: localhost\r\n\r\n",
@@ -59,7 +60,7 @@ def test_a_line_that_ends_in_lf_alone_is_refused(raw: bytes, by: int) -> None:
         events(raw, by=by)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -76,8 +77,8 @@ def test_a_body_with_two_lengths_or_an_unclear_one_is_refused(raw: bytes) -> Non
         events(raw)
 
 
-@pytest.mark.parametrize("by", [0, 1])
-@pytest.mark.parametrize(
+@each_case("by", [0, 1])
+@each_case(
     "raw",
     [
         HEAD + b"X: a\r\n b\r\n\r\n",
@@ -90,8 +91,8 @@ def test_a_line_that_continues_another_is_refused(raw: bytes, by: int) -> None:
         events(raw, by=by)
 
 
-@pytest.mark.parametrize("by", [0, 1])
-@pytest.mark.parametrize("size", [b"ffffffffffffffffff", b"FFFFFFFFF", b"100000000", b"0000000000200000000"])
+@each_case("by", [0, 1])
+@each_case("size", [b"ffffffffffffffffff", b"FFFFFFFFF", b"100000000", b"0000000000200000000"])
 def test_a_chunk_that_no_body_can_have_is_refused_before_it_comes(size: bytes, by: int) -> None:
     with pytest.raises(h11.RemoteProtocolError):
         events(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + size + b"\r\nabc", by=by)
@@ -123,7 +124,7 @@ def test_an_absolute_target_is_split_into_host_and_path(target: bytes, host: byt
     assert (found.target, sorted(found.headers)) == (path, [(b"host", host), (b"x", b"y")])
 
 
-@pytest.mark.parametrize("target", [b"ftp://a/", b"http://", b"http:///a", b"http://ada@a/", b"http://a/#b", b"x://y"])
+@each_case("target", [b"ftp://a/", b"http://", b"http:///a", b"http://ada@a/", b"http://a/#b", b"x://y"])
 def test_a_target_that_names_no_host_of_http_is_refused(target: bytes) -> None:
     with pytest.raises(h11.RemoteProtocolError):
         events(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % target)

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cases import each_case
 from commonplace.faces.access.authentication import Authenticator
 from commonplace.faces.access.callers import client_address
 from commonplace.faces.access.keys import KeyStore
@@ -58,7 +59,7 @@ def test_only_this_machine_is_not_counted_and_only_where_no_limit_was_chosen(tmp
         assert _asked(guard, "203.0.113.8") == 200
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("peer", "forwarded", "address"),
     [
         ("8.8.8.8", "", "8.8.8.8"),

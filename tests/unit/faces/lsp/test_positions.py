@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from lsprotocol.types import Position, PositionEncodingKind
 
+from cases import each_case
 from commonplace.domain.documents import Span
 from commonplace.faces.lsp.positions import STEP, LineTable, text_edits
 
@@ -59,7 +60,7 @@ def test_lines_are_without_their_ends() -> None:
     assert table.range(Span(0, 4)) == table.line_range(0)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after"),
     [
         ("", "a\n"),

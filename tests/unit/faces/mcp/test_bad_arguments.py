@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from cases import each_case
 from commonplace.faces.mcp.bad_arguments import MAX_SHOWN_ARGUMENT, bad_arguments
 
 
@@ -29,7 +30,7 @@ def told(values: dict[str, Any], params: type[BaseModel] | None = Given) -> str:
     return bad_arguments(caught.value, params).advice
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("values", "said"),
     [
         ({}, "Missing argument: page. Give page."),

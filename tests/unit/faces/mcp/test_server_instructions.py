@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from itertools import product
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.mcp.server_instructions import READS_ONLY, server_instructions
 from commonplace.faces.mcp.toolset import TIERS, Toolset, allowed_tools
 from commonplace.registration import TOOLSETS, load, registration_of
@@ -19,7 +18,7 @@ def load_toolset(toolset: str) -> Toolset:
     return load(registration_of(toolset).mcp)
 
 
-@pytest.mark.parametrize(("toolset", "tier"), list(product(TOOLSETS, TIERS)))
+@each_case(("toolset", "tier"), list(product(TOOLSETS, TIERS)))
 def test_instructions_name_no_tool_that_is_not_served(toolset: str, tier: str) -> None:
     found = load_toolset(toolset)
     served = frozenset(tool.name for tool in allowed_tools(found.tools, tier))

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 import pytest
 from pydantic import Field
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError, InvalidInputError
 from commonplace.faces.mcp.toolset import Call, Parameters, Tool, allowed_tools, bind, result_schema
 from commonplace.services.collections import Collections
@@ -53,7 +54,7 @@ def test_a_missing_argument_is_named() -> None:
     assert caught.value.context["missing"] == ["title"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("arguments", "message"),
     [
         ({"title": "A", "limit": 11}, "Invalid argument limit: .*less than or equal to 10; got 11"),

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.types import Message
 
 from asgi import Answer, asked
+from cases import each_case
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
 from commonplace.faces.rest.app import RestApi
@@ -103,7 +104,7 @@ def test_the_document_is_an_endpoint_of_its_own() -> None:
     assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")
 
 
-@pytest.mark.parametrize("path", ["", "/", "/page", "/openapi.json/x", "/health/x", "/%2e%2e", "//health"])
+@each_case("path", ["", "/", "/page", "/openapi.json/x", "/health/x", "/%2e%2e", "//health"])
 def test_what_is_no_endpoint_is_not_found(path: str) -> None:
     answer = ask("GET", path)
     assert (answer.status, answer.json["code"]) == (404, "not_found")
@@ -115,7 +116,7 @@ def test_a_method_that_a_url_does_not_take_is_told_with_those_that_it_takes() ->
     assert (answer.status, answer.headers["allow"]) == (405, "GET, HEAD, PUT")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "status", "code"),
     [
         ("/errors/missing", 404, "not_found"),

@@ -6,10 +6,10 @@ import re
 import sys
 import unicodedata
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.rest.base_models import NAME_PATTERN, PATH_PATTERN, REVISION_PATTERN, TAGS_PATTERN
@@ -46,19 +46,17 @@ def test_every_path_that_the_pattern_allows_is_taken(path: str) -> None:
         assert bool(NAME.match(path)) is ("/" not in path)
 
 
-@pytest.mark.parametrize("path", ["a", "a b", "a/b", "ü/潮.md", "a:b", "a.b.c", "a\u200db", "x" * 248])
+@each_case("path", ["a", "a b", "a/b", "ü/潮.md", "a:b", "a.b.c", "a\u200db", "x" * 248])
 def test_ordinary_paths_are_allowed(path: str) -> None:
     assert PATH.match(path)
 
 
-@pytest.mark.parametrize(
-    "path", ["", "/a", "a/", "a//b", ".git", "a/.git", "a\\b", "a\n", "a.", "a ", "\u2024git", " a", "\0"]
-)
+@each_case("path", ["", "/a", "a/", "a//b", ".git", "a/.git", "a\\b", "a\n", "a.", "a ", "\u2024git", " a", "\0"])
 def test_what_is_no_path_is_not_allowed(path: str) -> None:
     assert not PATH.match(path)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("tags", "allowed"),
     [
         ("*", True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.rest.routing import MethodError, Option, RouteMatch, Router, select_match
 from commonplace.toolsets.wiki.rest.endpoints import endpoints
@@ -11,7 +12,7 @@ from commonplace.toolsets.wiki.rest.endpoints import endpoints
 ROUTER = Router(endpoints())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "expected"),
     [
         (b"/pages", [RouteMatch("/pages")]),
@@ -48,7 +49,7 @@ def options(raw: bytes) -> list[Option]:
     return ROUTER.options(raw)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("method", "raw", "page", "otherwise"),
     [
         ("GET", b"/pages/a/history", "/pages/{path}", "/pages/{path}/history"),

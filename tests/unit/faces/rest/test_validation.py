@@ -8,6 +8,7 @@ import pytest
 from pydantic import Field
 from starlette.datastructures import Headers
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.faces.rest.base_models import Problem, QueryParameters, RequestBody
 from commonplace.faces.rest.endpoint import Endpoint, RestResponse
@@ -56,7 +57,7 @@ LENIENT = Endpoint(
 )
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "query"),
     [
         (b"", Query()),
@@ -71,7 +72,7 @@ def test_the_last_of_a_parameter_counts_and_unknown_ones_do_not(given: bytes, qu
     assert request_query(ENDPOINT, given) == query
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("given", "said"),
     [
         (b"limit=0", "Invalid parameter limit: .*greater than or equal to 1"),
@@ -94,7 +95,7 @@ def test_a_missing_parameter_is_named() -> None:
         request_query(LENIENT, b"q=a")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [b"", b"null", b"[]", b'"text"', b"{", b"\xff", b'{"text": "\\ud800"}', b"1", b"NaN", b'\xef\xbb\xbf{"text": ""}'],
 )
@@ -130,7 +131,7 @@ def test_an_empty_body_is_none_where_none_is_needed() -> None:
     assert request_body(LENIENT, b'{"text": "a", "other": 1}') == Body(text="a")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("match", "tags"),
     [
         ("*", ("*",)),
@@ -152,16 +153,14 @@ def test_a_header_that_stands_twice_is_one_list() -> None:
     assert conditions_of(headers).match == ("a", "b")
 
 
-@pytest.mark.parametrize(
-    "match", ["", "a", '"a', '"a" "b"', "*, *", '"a", *', "W/a", ",", 'x"a"', '"a"' + "," * 50_000 + "x"]
-)
+@each_case("match", ["", "a", '"a', '"a" "b"', "*, *", '"a", *', "W/a", ",", 'x"a"', '"a"' + "," * 50_000 + "x"])
 def test_a_header_that_holds_no_tags_is_malformed(match: str) -> None:
     for name in ("if-match", "if-none-match"):
         with pytest.raises(MalformedError, match=name):
             conditions_of(Headers({name: match}))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("accept", "expected"),
     [
         ("application/octet-stream", True),

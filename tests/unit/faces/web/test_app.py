@@ -9,6 +9,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from asgi.browsing import Pages
+from cases import each_case
 from commonplace.domain.errors import ForbiddenError, UnauthenticatedError
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.app import MAX_FIELDS, SECURITY_HEADERS, cookies_of, credentials
@@ -92,7 +93,7 @@ def test_what_is_compressed_is_what_the_client_accepts(pages: Pages, accepted: s
         assert "accept-encoding" in answer.headers["vary"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "other",
     [
         'x={"a": 1}',

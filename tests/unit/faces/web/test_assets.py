@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.web.assets import PREFIX, asset_at, asset_url, assets, digest
 
 ROOT = Path(__file__).parents[4]
@@ -37,7 +38,7 @@ def test_every_file_is_served_at_the_url_of_its_content_alone() -> None:
         assert asset_at(f"{PREFIX}/{'0' * len(digest())}/{name}") is None
 
 
-@pytest.mark.parametrize("path", ["", "/", "/static", "/static/", "/static/../assets.py", "/other/x.css"])
+@each_case("path", ["", "/", "/static", "/static/", "/static/../assets.py", "/other/x.css"])
 def test_nothing_else_is_served(path: str) -> None:
     assert asset_at(path) is None
     assert asset_at(f"{PREFIX}/{digest()}/../assets.py") is None

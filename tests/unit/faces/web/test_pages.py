@@ -10,6 +10,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from asgi.browsing import Pages
+from cases import each_case
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.pages import ago, amount, breadcrumbs, environment, moment, site_name, thousands
 
@@ -27,7 +28,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("passed", "shown"),
     [
         (-5_000, "just now"),

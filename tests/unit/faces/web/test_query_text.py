@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.web.query_text import MAX_CHARS, Chip, QueryText, read_query
 
 
@@ -19,7 +18,7 @@ def test_operators_are_read_from_a_query() -> None:
     assert "type:runbook" not in query.without(query.chips[0])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "words", "chips"),
     [
         ("", "", []),
@@ -39,7 +38,7 @@ def test_a_query_is_taken_apart(text: str, words: str, chips: list[tuple[str, st
     assert (query.words, [(one.operator, one.value) for one in query.chips]) == (words, chips)
 
 
-@pytest.mark.parametrize("value", ["a", "a b", "a\tb", "茶 道", "x:y"])
+@each_case("value", ["a", "a b", "a\tb", "茶 道", "x:y"])
 def test_a_chip_that_is_typed_again_means_the_same(value: str) -> None:
     text = QueryText("words").with_chip("tag", value)
     again = read_query({"q": text})

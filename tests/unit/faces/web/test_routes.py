@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.exchange import PageRequest, PageResponse, ToolsetPages
 from commonplace.faces.web.routes import VIEWS, view_at
@@ -16,7 +17,7 @@ def own(_: PageRequest) -> PageResponse:
 TOOLSET = ToolsetPages(views={"concepts": own, "p": own})
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "name", "rest"),
     [
         ("/", "", ""),
@@ -34,7 +35,7 @@ def test_the_first_segment_names_the_view_and_the_rest_is_its_own(path: str, nam
     assert view_at(path) == (name, rest, VIEWS[name])
 
 
-@pytest.mark.parametrize("path", ["/P/a", "/p.md", "/p%2Fa", "/none", "/concepts/a", "/.git/config", "/\0", "/@base/a"])
+@each_case("path", ["/P/a", "/p.md", "/p%2Fa", "/none", "/concepts/a", "/.git/config", "/\0", "/@base/a"])
 def test_another_path_is_answered_with_an_error(path: str) -> None:
     name, rest, view = view_at(path)
 

@@ -7,6 +7,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.types import Message
 
+from cases import each_case
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.signin import (
@@ -24,9 +25,7 @@ from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 
 
-@pytest.mark.parametrize(
-    "target", ["https://far.example", "//far.example", "/\\far.example", "", "/sign-out", "/a\r\nb"]
-)
+@each_case("target", ["https://far.example", "//far.example", "/\\far.example", "", "/sign-out", "/a\r\nb"])
 def test_signing_in_never_leads_elsewhere(target: str) -> None:
     assert local_target(target) == "/"
 
@@ -35,7 +34,7 @@ def test_signing_in_leads_back() -> None:
     assert local_target("/p/notes/a?part=2") == "/p/notes/a?part=2"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("told", "connection", "scheme"),
     [
         ("https", "http", "https"),
@@ -67,7 +66,7 @@ def test_a_key_is_kept_whatever_else_the_form_holds(body: bytes, leads_to: str) 
     assert _sent(body).headers["location"] == leads_to
 
 
-@pytest.mark.parametrize("body", [b"", b"key=", b"key=+++", b"nothing", b"\xff\xfe", b"&" * 1_000])
+@each_case("body", [b"", b"key=", b"key=+++", b"nothing", b"\xff\xfe", b"&" * 1_000])
 def test_a_form_without_a_key_is_shown_again(body: bytes) -> None:
     answer = _sent(body)
     assert answer.status == 401

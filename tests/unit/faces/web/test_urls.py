@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import address_or_none
 from commonplace.domain.document_reader import slug_of_fragment
 from commonplace.faces.web.urls import Urls, element_fragment, first_name, split_path, with_query
@@ -26,7 +27,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collections]:
         yield Collections(lambda: members)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("collection", "path", "url"),
     [
         ("one", "notes/a b.md", "/p/notes/a%20b"),
@@ -41,7 +42,7 @@ def test_a_path_has_one_url(collection: str, path: str, url: str) -> None:
     assert Urls("one").page(collection, path) == url
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("fragment", "url"),
     [
         ("", ""),
@@ -64,7 +65,7 @@ def test_a_view_has_the_path_of_the_page_and_only_the_parameters_that_say_someth
     assert with_query("/search", q="") == "/search"
 
 
-@pytest.mark.parametrize("path", ["../a", "/etc/passwd", "a//b", "a\0b", ".git/config", ""])
+@each_case("path", ["../a", "/etc/passwd", "a//b", "a\0b", ".git/config", ""])
 def test_a_path_that_leads_elsewhere_spells_no_address(path: str) -> None:
     assert address_or_none(path) is None or not address_or_none(path).path.startswith(("/", ".."))  # type: ignore[union-attr]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from asgi.browsing import Pages
+from cases import each_case
 from commonplace.domain.documents import Document
 from commonplace.faces.web.exchange import PageRequest, ToolsetPages
 from commonplace.faces.web.withheld import (
@@ -111,7 +112,7 @@ def test_nothing_is_withheld_of_a_document_that_is_gone(pages: Pages) -> None:
     assert spans_of(holding(pages, "secret"), gone) == []
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("start", "end", "expected"),
     [(0, 2, False), (0, 3, True), (3, 4, True), (4, 5, True), (5, 9, False), (9, 20, True), (0, 0, False)],
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.documents import Document
 from commonplace.domain.records import build_record
 from commonplace.domain.words.folded_text import fold_text
@@ -44,8 +44,8 @@ def test_a_document_is_searched_by_its_folded_body(text: str) -> None:
     assert searched(document).body.endswith(f"\n{fold_text(body)}")
 
 
-@pytest.mark.parametrize("start", ["", "\ufeff", "---\ntitle: Größe\n---\n", "\ufeff---\na: 1\n---\n"])
-@pytest.mark.parametrize("tail", ["", "É", "C#", "\u0130"])
+@each_case("start", ["", "\ufeff", "---\ntitle: Größe\n---\n", "\ufeff---\na: 1\n---\n"])
+@each_case("tail", ["", "É", "C#", "\u0130"])
 def test_offsets_count_from_the_top_of_the_file(start: str, tail: str) -> None:
     sections = searched(page(f"{start}Lead IN\n# First\n\nSome TEXT\n\n## Second\n\nMore {tail}\n")).sections
     folded = {"": "more ", "É": "more é", "C#": "more csharp", "\u0130": "more i"}[tail]

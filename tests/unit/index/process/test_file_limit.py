@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import UnavailableError
 from commonplace.index.process.file_limit import MIN_FREE_FILES, file_limit_error, is_file_limit, raise_if_file_limit
 from support import no_more_files
@@ -17,7 +18,7 @@ def caused(error: Exception, cause: BaseException | None) -> Exception:
     return error
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "is_limit"),
     [
         (OSError(errno.EMFILE, "Too many open files"), True),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
 from commonplace.index import open_index
 from commonplace.replication import Follower
@@ -46,9 +47,7 @@ def test_commits_are_read_with_the_names_of_their_collections(text: str, needed:
     assert parse_needed(text) == needed
 
 
-@pytest.mark.parametrize(
-    "text", ["", ",", "abc", COMMIT.upper(), COMMIT[:-1], f"{COMMIT}0", f"a={COMMIT};b", "x" * 99_999]
-)
+@each_case("text", ["", ",", "abc", COMMIT.upper(), COMMIT[:-1], f"{COMMIT}0", f"a={COMMIT};b", "x" * 99_999])
 def test_another_form_is_refused_with_the_one_that_is_valid(text: str) -> None:
     with pytest.raises(InvalidInputError, match="Invalid at_least") as caught:
         parse_needed(text)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError
 from commonplace.services.checks import check_questions
 from commonplace.services.collections import Collection
@@ -42,7 +43,7 @@ def test_a_finding_says_what_was_asked_and_what_was_found_instead(tmp_path: Path
     assert problem.message.startswith("'boiling': green.md not found within 1,000 tokens. Found: ")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "said"),
     [
         ("", "it is not a list"),

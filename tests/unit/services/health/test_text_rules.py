@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cases import each_case
 from commonplace.domain.documents import Severity
 from commonplace.domain.findings import RULES
 from commonplace.services.health.text_rules import MAX_FINDINGS, text_findings
@@ -17,7 +18,7 @@ def rules(raw: str) -> list[tuple[str, int]]:
     return [(one.rule, one.offset) for one in text_findings(raw.encode())]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "rule"),
     [
         ("a\u200bb", "invisible_character"),
@@ -39,7 +40,7 @@ def test_a_pattern_is_found(text: str, rule: str) -> None:
     assert [name for name, _ in rules(f"# A\n\n{text}\n")] == [rule]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "\ufeff# A page with a byte order mark",

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError
 from commonplace.domain.revisions import revision_of
@@ -120,7 +121,7 @@ def test_what_a_session_wrote_it_has_seen_as_far_as_it_saw_the_text_before(colle
     note_write(collection, A, NOW, WriteRequest())
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after", "lost"),
     [
         (b"", b"x", False),

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import GitError, NotFoundError, ReadOnlyError
@@ -296,7 +297,7 @@ def test_a_remote_that_never_answers_is_given_up(single: GitRepo, monkeypatch: p
     assert caught.value.context["retryable"] == 1
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         (

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.documents import Severity
 from commonplace.faces.cli.doctor_checks.external import port
 from commonplace.settings import Settings, default_settings
@@ -49,7 +48,7 @@ def test_a_server_of_ours_is_recognised() -> None:
     assert (found.severity, found.message) == (None, "A server of commonplace is running there.")
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>", b'{"status": "other"}', b"[" * 1_000, b"\xff", b"null"])
+@each_case("body", [b"", b"<html>", b'{"status": "other"}', b"[" * 1_000, b"\xff", b"null"])
 def test_another_program_on_the_port_is_named_with_a_port_to_take(body: bytes) -> None:
     with answering(body) as number:
         found = port(chosen(number))

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError, UnavailableError
 from commonplace.faces.cli.everyday.editor import editor_command, open_in_editor
 
 FILE = Path("/notes/my file.md")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("editor", "command"),
     [
         ("vim", ["vim", "+3", "/notes/my file.md"]),

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter
 from commonplace.faces.cli.finder.choices import Choice, Choices, Finder, Preview
@@ -56,8 +57,8 @@ def plain(text: str) -> str:
     return text.replace(BOLD, "").replace(FAINT, "").replace(PLAIN, "")
 
 
-@pytest.mark.parametrize("columns", [1, 40, 99, 100, 160])
-@pytest.mark.parametrize("rows", [1, 5, 11, 12, 24, 60])
+@each_case("columns", [1, 40, 99, 100, 160])
+@each_case("rows", [1, 5, 11, 12, 24, 60])
 def test_the_panes_fill_the_screen(columns: int, rows: int) -> None:
     panes = Panes(columns, rows)
     assert panes.text_columns >= 1

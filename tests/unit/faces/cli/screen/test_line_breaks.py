@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.cli.screen.hyperlinks import without_links
 from commonplace.faces.cli.screen.line_breaks import width, wrapped
 
@@ -18,7 +17,7 @@ def seen(line: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", without_links(line))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "columns", "expected"),
     [
         ("", 10, [""]),
@@ -59,7 +58,7 @@ def test_a_mark_within_a_word_is_no_place_to_break() -> None:
     assert [seen(one) for one in wrapped(f"({BOLD}茶{PLAIN}の。) é", 4)] == ["(茶", "の。)", "é"]
 
 
-@pytest.mark.parametrize("columns", range(1, 60, 7))
+@each_case("columns", range(1, 60, 7))
 def test_no_text_is_lost_and_only_a_long_word_is_too_wide(columns: int) -> None:
     line = f"    Tee für {BOLD}茶の湯{PLAIN} und «{LINK}naïve{END}» Leser: a-rather-long-word-here … שלום 😀 done"
     lines = wrapped(line, columns, 0)

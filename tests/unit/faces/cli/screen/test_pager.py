@@ -6,12 +6,11 @@ import os
 import signal
 from pathlib import Path
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.cli.screen.pager import OPTIONS, page, pager_command, shows_links
 
 
-@pytest.mark.parametrize("given", ["", "cat", " cat ", "no-such-pager -x", "'unclosed"])
+@each_case("given", ["", "cat", " cat ", "no-such-pager -x", "'unclosed"])
 def test_no_pager_where_none_is_wanted_or_there_is_none(given: str) -> None:
     assert pager_command({"PAGER": given}) == ""
 

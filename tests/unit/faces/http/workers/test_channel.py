@@ -8,6 +8,7 @@ import tempfile
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.http.workers.channel import MAX_INLINE, Channel, Frame, Kind, channel_pair
 
 
@@ -33,7 +34,7 @@ def test_frames_come_whole_and_in_order() -> None:
     theirs.close()
 
 
-@pytest.mark.parametrize("size", [0, 1, MAX_INLINE, MAX_INLINE + 1, 300_000])
+@each_case("size", [0, 1, MAX_INLINE, MAX_INLINE + 1, 300_000])
 def test_an_open_file_and_what_was_read_travel_together(size: int) -> None:
     ours, theirs = pair()
     content = os.urandom(size)

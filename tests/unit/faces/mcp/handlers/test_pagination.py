@@ -8,6 +8,7 @@ import mcp_types as types
 import pytest
 from mcp import MCPError
 
+from cases import each_case
 from commonplace.faces.mcp.handlers.pagination import MAX_OFFSET, cursor_of, offset_of
 
 
@@ -24,7 +25,7 @@ def encoded(text: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "cursor",
     [
         "",

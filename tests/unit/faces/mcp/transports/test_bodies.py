@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from cases import each_case
 from commonplace.faces.mcp.transports.bodies import checked, in_json
 
 
@@ -73,7 +74,7 @@ def test_an_answer_and_an_error_in_json_go_out_as_they_are() -> None:
     assert sent(400, b'{"jsonrpc":"2.0"}', b"application/json; charset=utf-8")[2] == b'{"jsonrpc":"2.0"}'
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("status", "said"), [(404, "no such session"), (405, "does not take this method"), (406, "accepts no type"),
                          (415, "not declared to be JSON"), (400, "names no session")]
 )  # fmt: skip

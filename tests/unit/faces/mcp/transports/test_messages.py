@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.mcp.transports.messages import MAX_TOKENS, MessageError, check_message, read_message
 
 DEEP = b"[" * 5000 + b"]" * 5000
@@ -16,7 +17,7 @@ def answer(raw: bytes) -> tuple[int, int | str | None]:
     return caught.value.answer.error.code, caught.value.answer.id
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "expected"),
     [
         (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":%s}}' % DEEP, 7),
@@ -62,7 +63,7 @@ def test_halves_of_surrogate_pairs_can_be_left_for_others_to_refuse() -> None:
         check_message(b'{"jsonrpc":"2.0","id":7,"method":5,"params":{"x":"\\ud800"}}', surrogates=True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         b"",
@@ -115,7 +116,7 @@ def test_looking_for_an_id_ends_however_much_there_is_to_look_through() -> None:
     assert answer(b"{" + b'"a":[],' * MAX_TOKENS + b'"b":%s,"id":7}' % DEEP) == (-32600, 7)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "raw",
     [
         b'{"jsonrpc":"2.0","id":7,"method":"m"}',

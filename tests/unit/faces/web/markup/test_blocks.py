@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.web.markup.blocks import Piece, pieces
 
 
@@ -17,7 +18,7 @@ def test_a_text_without_either_is_one_piece(text: str) -> None:
     assert all(not piece.admonition and piece.start == 0 for piece in of(text))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "admonition", "title", "inside", "fold"),
     [
         ('!!! note "A *b*"\n    one\n\n    two\n', "note", "A *b*", "one\n\ntwo\n", ""),

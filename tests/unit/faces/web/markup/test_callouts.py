@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.web.markup.callouts import admonition_html, callout_open
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("kind", "look", "label"),
     [
         ("note", "callout-note", "Note"),

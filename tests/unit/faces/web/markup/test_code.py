@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.web.markup.code import MAX_HIGHLIGHTED, code_html, highlighted
 
 
@@ -15,10 +14,8 @@ def plain(html: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-@pytest.mark.parametrize("language", ["python", "PYTHON", "js", "html", "", "no-such-language", "../x", "<b>"])
-@pytest.mark.parametrize(
-    "code", ["x = '<b>' & 1", "\n\n  indented\n\nlast", "é 茶 \u202e \0", "", "<script>run()</script>"]
-)
+@each_case("language", ["python", "PYTHON", "js", "html", "", "no-such-language", "../x", "<b>"])
+@each_case("code", ["x = '<b>' & 1", "\n\n  indented\n\nlast", "é 茶 \u202e \0", "", "<script>run()</script>"])
 def test_highlighting_changes_no_character_of_the_code(language: str, code: str) -> None:
     html = highlighted(code, language)
     assert plain(html) == code.rstrip("\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.web.markup.footnotes import Footnotes
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
 from commonplace.faces.web.markup.links import external_link
@@ -15,7 +14,7 @@ def html(markdown: str, anchors: dict[int, str] | None = None) -> str:
     return HtmlWriter(parse(markdown.encode()), scope, 0 if anchors else -1).run()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("markdown", "expected"),
     [
         ("a *b* **c** ~~d~~ `<e>`", "<p>a <em>b</em> <strong>c</strong> <del>d</del> <code>&lt;e&gt;</code></p>\n"),
@@ -47,7 +46,7 @@ def test_a_table_has_a_head_and_its_alignment() -> None:
     assert written.endswith("</table></div>\n")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("markdown", "title", "body"),
     [
         ("> [!note]\n> b", "Note", "<p>b</p>"),

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.web.markup.inline import tag_link, text_html
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("a < b & c", "a &lt; b &amp; c"),
@@ -32,7 +33,7 @@ def test_marks_become_elements_and_everything_else_is_escaped(text: str, expecte
     assert text_html(text, links=True) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "url", "rest"),
     [
         ("https://x.example/a.", "https://x.example/a", "."),
@@ -52,7 +53,7 @@ def test_inside_of_a_link_there_are_no_links(text: str) -> None:
     assert text_html(text, links=False) == text
 
 
-@pytest.mark.parametrize("text", ["https://x.example/<b>", 'https://x.example/"onload="x', "#<b>", "==<b>==", "^<b>"])
+@each_case("text", ["https://x.example/<b>", 'https://x.example/"onload="x', "#<b>", "==<b>==", "^<b>"])
 def test_nothing_gets_out_of_an_attribute(text: str) -> None:
     html = text_html(text, links=True)
     assert "<b>" not in html

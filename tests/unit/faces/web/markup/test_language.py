@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.faces.web.markup.language import language_and_direction
@@ -17,7 +16,7 @@ def of(text: str | bytes) -> tuple[str, str]:
     return language_and_direction(read_document(Address("a.md"), text if isinstance(text, bytes) else text.encode()))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("", ("en", "ltr")),
@@ -38,7 +37,7 @@ def test_the_language_is_guessed_from_the_text(text: str, expected: tuple[str, s
     assert of(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("said", "expected"),
     [
         ("lang: de", "de"),

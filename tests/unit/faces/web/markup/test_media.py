@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.web.markup.media import SHOWN_TYPES, media_html, suffix_of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "suffix"),
     [("a/b.PNG", "png"), ("a.tar.gz", "gz"), ("a.b/c", ""), ("png", ""), ("a.", "")],
 )
@@ -15,7 +16,7 @@ def test_the_last_suffix_counts(path: str, suffix: str) -> None:
     assert suffix_of(path) == suffix
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("label", "attributes"),
     [
         ("", 'alt="pic"'),

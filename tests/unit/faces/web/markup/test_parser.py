@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.faces.web.markup.parser import (
     LinkKey,
     definitions,
@@ -14,7 +13,7 @@ from commonplace.faces.web.markup.parser import (
 )
 
 
-@pytest.mark.parametrize("text", ["", "# Ä *b*\n\n- 茶\n", "a\r\nb\r\n", "|a|\n|-|\n|😀|\n", "$x$ and [[w]]"])
+@each_case("text", ["", "# Ä *b*\n\n- 茶\n", "a\r\nb\r\n", "|a|\n|-|\n|😀|\n", "$x$ and [[w]]"])
 def test_events_cover_byte_ranges_of_the_source(text: str) -> None:
     parsed = parse(text.encode())
     assert parsed.source == text.encode()
@@ -36,7 +35,7 @@ def test_links_to_pages_and_files_are_found_once_each_and_urls_are_not() -> None
     assert found[LinkKey(wiki=False, image=False, destination="b.md#c")].fragment == "c"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "expected"),
     [
         ("", ""),
@@ -54,7 +53,7 @@ def test_link_definitions_are_taken_out_of_a_text(text: str, expected: str) -> N
 WHOLE = "[t]: https://x.example\n\n[^1]: one\n    more\n\n[^2]: two [t]\n\n[^ü]: three\n".encode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("part", "has", "lacks"),
     [
         (b"plain", (), (b"[t]", b"[^1]", b"[^2]")),

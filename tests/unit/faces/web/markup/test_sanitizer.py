@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.faces.web.markup.sanitizer import no_rebase, sanitized
 
 
@@ -11,7 +12,7 @@ def clean(html: str) -> str:
     return sanitized(html, no_rebase)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "html",
     [
         "<p>a <em>b</em> <kbd>c</kbd></p>",
@@ -30,7 +31,7 @@ def test_what_pages_are_made_of_stays(html: str) -> None:
     assert clean(whole) == whole
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("html", "expected"),
     [
         ("<script>run()</script>a", "a"),
@@ -91,8 +92,8 @@ def test_elements_whose_end_may_be_left_out_are_not_nested() -> None:
     assert "deep" in clean(f"{html}{'<blockquote>' * 100}deep")
 
 
-@pytest.mark.parametrize("tag", ["q", "blockquote"])
-@pytest.mark.parametrize(
+@each_case("tag", ["q", "blockquote"])
+@each_case(
     ("cite", "shown"),
     [
         ("https://a.example/b", True),

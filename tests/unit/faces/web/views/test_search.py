@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from asgi.browsing import Pages
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.web.exchange import View
 from commonplace.faces.web.views.search import PAGE_SIZE, SUGGESTED, marker, search, suggest
@@ -206,7 +207,7 @@ def test_a_moment_that_is_none_is_refused(then: Then, view: View, at: str, error
         view(then.pages.request(q="water", at=at))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("words", "text", "marked"),
     [
         ("tea", "Tea, TEA and teapot; steam", "<mark>Tea</mark>, <mark>TEA</mark> and <mark>teapot</mark>; steam"),

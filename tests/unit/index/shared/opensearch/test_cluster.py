@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.cluster.shared_index import SharedBase
 from commonplace.domain.errors import ConfigError, InvalidInputError, UnavailableError
 from commonplace.domain.query import SearchQuery
@@ -15,7 +16,7 @@ from commonplace.index.shared.opensearch.connection import ClusterAddress
 NOWHERE = ClusterAddress(("http://127.0.0.1:1",))
 
 
-@pytest.mark.parametrize("prefix", ["", "Notes", "-notes", "no tes", "no_tes", "*", "n" * 61, "notes,other"])
+@each_case("prefix", ["", "Notes", "-notes", "no tes", "no_tes", "*", "n" * 61, "notes,other"])
 def test_a_prefix_that_no_index_may_have_is_refused(prefix: str) -> None:
     with pytest.raises(ConfigError, match="engine_prefix") as refused:
         SearchCluster(NOWHERE, prefix)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.index.shared.opensearch.connection import BLOCKED, ClusterAddress, Connection
 
@@ -153,7 +154,7 @@ def test_a_line_that_fails_for_another_reason_is_an_error_at_once(connection: Co
         connection.bulk("notes", LINES)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "url",
     [
         "ftp://host:9200",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.store.disk import folder as folder_scan
@@ -69,7 +70,7 @@ def test_a_name_that_is_no_text_is_told_as_text(tmp_path: Path) -> None:
     assert skipped == {"\\xff\\xfe.md": "it contains a lone surrogate, which is not valid text"}
 
 
-@pytest.mark.parametrize("name", [chr(code) * n for code in range(32, 127) for n in (1, 2) if chr(code) not in "/\\"])
+@each_case("name", [chr(code) * n for code in range(32, 127) for n in (1, 2) if chr(code) not in "/\\"])
 def test_names_that_are_taken_without_asking_are_valid_addresses(name: str) -> None:
     for candidate in (f"{name}.md", f"{name}a.md", f"a{name}.md", f"a.md{name}", f"a{name}b.md"):
         if folder_scan._PLAIN_NAME.fullmatch(candidate):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.changes import Author
 from commonplace.store.git.commits import clean_message, person_of, signature, with_trailer
 
@@ -50,7 +51,7 @@ def test_a_date_that_is_none_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
     assert signature("author", unset).when > 1_700_000_000
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("message", "expected"),
     [
         ("A", "A\n\nSigned-off-by: Ann <ann@example.org>\n"),
@@ -64,7 +65,7 @@ def test_a_sign_off_stands_where_git_puts_it(message: str, expected: str) -> Non
     assert with_trailer(clean_message(message), f"Signed-off-by: {PERSON.name} <{PERSON.email}>") == expected
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("program", "name", "email"),
     [
         ("claude-code", "claude-code", "claude-code@localhost"),

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError
 from commonplace.store.replica.clone_repository import parse_source, path_of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "url", "branch", "name"),
     [
         ("https://git.example.org/team/notes.git", "https://git.example.org/team/notes.git", "", "notes"),
@@ -52,7 +53,7 @@ def test_each_remote_and_branch_has_its_own_folder() -> None:
     assert len({parse_source(text).folder for text in texts}) == len(texts)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "", "#main", "--upload-pack=touch /x", "-u", "ext::sh -c touch% /x", "fd::3", "git://example.org/a",
@@ -72,7 +73,7 @@ def test_an_error_shows_no_password() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("url", "path"),
     [
         ("https://h/a/b.git", "/a/b.git"),

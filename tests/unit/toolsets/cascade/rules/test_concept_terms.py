@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.toolsets.cascade.rules.concept_terms import (
     SNIPPET_CHARS,
     ConceptQuery,
@@ -18,7 +19,7 @@ from commonplace.toolsets.cascade.rules.concepts import read_concept
 from commonplace.toolsets.cascade.rules.values import ConceptSection
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "terms"),
     [
         ("", []),
@@ -33,7 +34,7 @@ def test_words_are_compared_without_case_width_and_accents(text: str, terms: lis
     assert terms_of(text) == terms
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("query", "text", "expected"),
     [
         ("restore", "How to restore it", True),

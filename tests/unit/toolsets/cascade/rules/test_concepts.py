@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.toolsets.cascade.rules.concepts import concept_id, flat_sections, id_at, read_concept, section_spans
 from commonplace.toolsets.cascade.rules.dates import date_sort_key
@@ -13,7 +12,7 @@ def keys(body: str) -> list[str]:
     return [section.key for section in read_concept("a", body.encode()).sections]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "key"),
     [
         ("# Owner", "owner"),
@@ -34,7 +33,7 @@ def test_a_heading_has_its_key(heading: str, key: str) -> None:
     assert keys(f"{heading}\ntext\n") == [key]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "    # code",
@@ -93,7 +92,7 @@ def test_dates_are_compared_as_moments_and_every_date_is_newer_than_what_is_none
     assert date_sort_key("soon") == date_sort_key(None) == date_sort_key("31 June 2026") == date_sort_key("2026-13")
 
 
-@pytest.mark.parametrize(
+@each_case(
     "body",
     [
         "",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.cascade.rules.dates import date_sort_key, is_later, partial_date_of
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "instant", "precision"),
     [
         ("2026", datetime(2026, 1, 1, tzinfo=UTC), "year"),
@@ -34,7 +33,7 @@ def test_a_date_has_an_instant_and_a_precision(text: str, instant: datetime, pre
     assert (found.instant, found.precision) == (instant, precision)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         None,
@@ -65,7 +64,7 @@ def test_other_texts_are_no_dates_and_never_a_failure(text: str | None) -> None:
     assert not is_later("2026", text)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "other", "later"),
     [
         ("2026-05-02", "2026-05-01", True),

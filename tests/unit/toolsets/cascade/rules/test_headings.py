@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.cascade.rules.headings import (
     heading_attributes,
     heading_key,
@@ -17,7 +16,7 @@ def headings(text: str) -> list[str]:
     return [line.heading for line in scan_lines(text) if line.heading is not None]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("", []),
@@ -48,7 +47,7 @@ def test_lines_come_back_as_they_are_with_the_fence_that_is_open() -> None:
     assert fence.after(fence.closing()) == (None, True)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "key"),
     [
         ("Some  Title", "some title"),
@@ -67,7 +66,7 @@ def test_a_heading_has_a_key(heading: str, key: str) -> None:
     assert heading_key(heading) == key
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("heading", "updated", "override"),
     [
         ("T", None, None),
@@ -84,7 +83,7 @@ def test_attributes_are_read_in_any_order(heading: str, updated: str | None, ove
     assert (found.updated, found.override) == (updated, override)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "level", "text"),
     [
         ("## Title {#k updated=2026}", 2, "Title"),
@@ -100,8 +99,8 @@ def test_a_heading_is_shown_without_its_markers_and_attributes_alone(line: str, 
     assert shown_heading(line) == (level, text)
 
 
-@pytest.mark.parametrize("line", ["## T", "## T {#old updated=2026}", "# T {.c} ##", "## Use {x} here {#k}"])
-@pytest.mark.parametrize("key", ["new", "two words", "ä-1"])
+@each_case("line", ["## T", "## T {#old updated=2026}", "# T {.c} ##", "## Use {x} here {#k}"])
+@each_case("key", ["new", "two words", "ä-1"])
 def test_a_key_that_is_given_is_the_one_that_is_read(line: str, key: str) -> None:
     made = with_key(line, key)
     (heading,) = headings(made)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.cascade.rules.health import MAX_SHOWN_LINE, LayerHealth, health_json, not_asked, outside_line
 from commonplace.toolsets.cascade.rules.values import LayerRank
 
@@ -30,7 +29,7 @@ def test_a_stale_layer_was_asked_and_the_others_were_not() -> None:
     assert GONE.sentence() == "low (left out since 2026-05-01T00:00:00Z: the server does not answer)"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "secret"),
     [
         ("api_key=abc123 failed", "abc123"),
@@ -54,7 +53,7 @@ def test_a_secret_is_hidden(text: str, secret: str) -> None:
     assert shown not in {"", text}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("", ""),

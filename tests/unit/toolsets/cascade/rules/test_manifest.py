@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError
 from commonplace.toolsets.cascade.rules.manifest import (
     LayerSpec,
@@ -38,7 +39,7 @@ def test_layers_are_read_in_their_order() -> None:
     assert [layer.level for layer in two_layers("p", "s")] == [3, 0]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "said"),
     [
         ("", "it is not valid JSON"),
@@ -57,7 +58,7 @@ def test_what_is_no_manifest_is_named(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("layer", "said"),
     [
         (5, "layer 1 is not an object"),
@@ -168,7 +169,7 @@ PROFILES = {
 }
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("named", "working", "profile"),
     [
         (None, "/home", "default"),
@@ -188,7 +189,7 @@ def test_a_profile_is_the_named_one_or_that_of_the_deepest_folder(
     assert (chosen.profile, chosen.layers[0].name) == (profile, "notes" if profile == "default" else profile)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("content", "named", "said"),
     [
         (PROFILES, "wrok", "it has no profile 'wrok'; did you mean 'work'?"),

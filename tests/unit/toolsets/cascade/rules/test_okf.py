@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.toolsets.cascade.rules.okf import nonconformities
 
@@ -13,7 +14,7 @@ def rules(path: str, text: str | bytes) -> list[tuple[str, int | None]]:
     return [(one.rule, one.line) for one in nonconformities(Address(path), raw)]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "found"),
     [
         ("---\ntype: note\n---\n", []),
@@ -37,7 +38,7 @@ def test_a_concept_that_cannot_be_read_has_that_finding_alone() -> None:
     assert [rule for rule, _ in rules("a.md", b"---\ntype: a\n---\n\xff\n")] == ["not_utf8"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "text", "broken"),
     [
         ("index.md", "# List\n", False),
@@ -51,7 +52,7 @@ def test_an_index_has_no_frontmatter_but_the_version_at_the_root(path: str, text
     assert rules(path, text) == ([("okf_index", 1)] if broken else [])
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "lines"),
     [
         ("# Log\n\n## 2026-05-01\n\n## [2026-05-02] did x\n", []),

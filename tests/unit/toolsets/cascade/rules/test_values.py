@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.values import ConceptSection, Dissent, EffectiveSection, scalar_as_text
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "text"),
     [
         (" a b ", "a b"),
@@ -38,7 +37,7 @@ def test_a_section_that_suppresses_states_nothing() -> None:
     assert not EffectiveSection(plain, "high").suppressed
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("own", "others", "fresher"),
     [
         ("2026-05-01", ["2026-05-02"], True),

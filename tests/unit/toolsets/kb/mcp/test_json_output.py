@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import (
     AlreadyExistsError,
     Code,
@@ -42,7 +43,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
         yield made
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "code", "more"),
     [
         (NotFoundError("x", kind="document", hint="h", nearest=["a"]), "ENTRY_NOT_FOUND", {"did_you_mean": ["a"]}),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from cases import each_case
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collections
@@ -105,7 +106,7 @@ def test_a_conflict_within_a_transaction_names_its_page() -> None:
     assert hint("transaction", error, steps=[{"do": "edit", "page": "a"}]) == 'Next: read {"page": "b.md"}'
 
 
-@pytest.mark.parametrize("tool", ["write", "edit", "move", "delete", "transaction"])
+@each_case("tool", ["write", "edit", "move", "delete", "transaction"])
 def test_no_change_of_another_page_is_proposed(tool: str) -> None:
     error = NotFoundError("x", kind="document", reference="tee", nearest=["tea.md"], step=2)
     steps = [{"do": "delete", "page": "a"}, {"do": "delete", "page": "tee"}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.toolsets.notes.mcp.text_output import MAX_ANSWER_TOKENS, BoundedAnswer, line_of, next_call, tokens_of
 
 
@@ -49,7 +50,7 @@ def test_the_next_call_stays_at_the_moment_of_the_answer() -> None:
     assert BoundedAnswer(50).following("read") == next_call("read") == "Next: read {}"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "limit", "line"),
     [("a\n b", 5, "a b"), ("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("ab cdef", 4, "ab…"), ("", 3, "")],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
@@ -48,7 +49,7 @@ def changed(*changes: PageChange, page: str = PAGE) -> str:
     return apply_changes(read_document(Address("tea.md"), page.encode()), changes).decode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "old", "new"),
     [
         (
@@ -106,7 +107,7 @@ def test_a_change_that_fails_is_named() -> None:
         changed(PageChange(kind="append", text="x"), PageChange(kind="replace", old="nowhere", text="y"))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("change", "kind", "nearest"),
     [
         (PageChange(kind="section", section="Logs", text="x"), "section", "Log"),

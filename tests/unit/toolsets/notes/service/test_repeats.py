@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.revisions import revision_of
@@ -86,7 +87,7 @@ def test_a_deletion_stands_while_the_page_is_gone(base: Indexed) -> None:
     assert not answer.stands()
 
 
-@pytest.mark.parametrize(
+@each_case(
     "other",
     [{"bases": ("x",)}, {"client": "d"}, {"tool": "edit"}, {"arguments": {"page": "a"}}, {"request_id": "i"}],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import (
     AlreadyExistsError,
@@ -155,7 +156,7 @@ def test_a_page_beside_its_twin_and_one_that_is_too_large_are_refused(collection
         run(collection, WriteStep(NEW, "x" * (MAX_DOCUMENT_BYTES + 1)))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("steps", "message"),
     [
         ((WriteStep(A, ""),), "Write: a"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.errors import (
     Code,
     ConfigError,
@@ -17,7 +16,7 @@ from commonplace.domain.errors import (
 from commonplace.toolsets.pages.cli.failures import EXIT_CODES, exit_code
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "code"),
     [
         (KnowledgeError("x"), 1),

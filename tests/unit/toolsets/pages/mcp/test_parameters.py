@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.pages.mcp.parameters import ReadPage, SearchPages
 
 
-@pytest.mark.parametrize(
+@each_case(
     "wrong",
     [
         {"created_after": "31.05.2024"},

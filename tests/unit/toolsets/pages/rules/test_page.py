@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.toolsets.pages.rules.page import (
     Page,
@@ -35,29 +36,23 @@ def test_an_id_may_be_a_number_or_a_text(written: str, read: str) -> None:
     assert found.page.id == read
 
 
-@pytest.mark.parametrize(
-    "written", ["a/b", "'a b'", "1.5", "true", "[1]", "{a: 1}", "é", "x" * 512, "'../x'", "'1\\n'"]
-)
+@each_case("written", ["a/b", "'a b'", "1.5", "true", "[1]", "{a: 1}", "é", "x" * 512, "'../x'", "'1\\n'"])
 def test_an_id_of_other_characters_is_no_page(written: str) -> None:
     assert isinstance(read_page(PLACE, f"---\npage_id: {written}\n---\n".encode()), UnusablePage)
 
 
-@pytest.mark.parametrize(
-    "raw", [b"", b"# Title\n", b"---\ntitle: x\n---\n", b"---\npage_id:\n---\n", b"---\ntitle: [x\n"]
-)
+@each_case("raw", [b"", b"# Title\n", b"---\ntitle: x\n---\n", b"---\npage_id:\n---\n", b"---\ntitle: [x\n"])
 def test_a_file_without_an_id_is_none(raw: bytes) -> None:
     assert read_page(PLACE, raw) is None
 
 
-@pytest.mark.parametrize(
-    "path", ["build/a.md", "x/dist/a.md", "coverage/a.md", "node_modules/a.md", "__pycache__/a.md", "a.txt"]
-)
+@each_case("path", ["build/a.md", "x/dist/a.md", "coverage/a.md", "node_modules/a.md", "__pycache__/a.md", "a.txt"])
 def test_a_file_in_a_folder_of_products_is_none(path: str) -> None:
     assert read_page(Address(path), b"---\npage_id: 1\n---\n") is None
     assert read_page(Address("build.md"), b"---\npage_id: 1\n---\n") is not None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "moment"),
     [
         ("2024-05-31", "2024-05-31T00:00:00"),
@@ -75,12 +70,12 @@ def test_dates_are_read_however_they_are_written(written: str, moment: str) -> N
     assert page(f"created_at: {written}").created == expected
 
 
-@pytest.mark.parametrize("written", ["", "soon", "2024-02-30", "12", "[2024-01-01]", "20240531", "0000-00-00"])
+@each_case("written", ["", "soon", "2024-02-30", "12", "[2024-01-01]", "20240531", "0000-00-00"])
 def test_what_is_no_date_is_unknown(written: str) -> None:
     assert page(f"updated_at: {written}").updated is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("written", "labels"),
     [("[a, B c, 5]", ("a", "B c", "5")), ("a, b", ("a", "b")), ("a", ("a",)), ("", ()), ("[a, a, '', {x: 1}]", ("a",))],
 )
@@ -121,7 +116,7 @@ def test_labels_are_compared_without_case_and_width() -> None:
     assert fold_label("e") != fold_label("é")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("raw", "identifier", "title", "content"),
     [
         (b"---\npage_id: 1\ntitle: Open\n\n# Heading\n\nText\n", "1", "Open", "# Heading\n\nText"),

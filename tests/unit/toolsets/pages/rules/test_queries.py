@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.snippets import HighlightTerms
 from commonplace.toolsets.pages.rules.excerpts import page_excerpt
@@ -36,18 +37,18 @@ def test_all_parts_must_hold() -> None:
     assert TimeFilters().updated(NOW).holds(None)
 
 
-@pytest.mark.parametrize(("text", "days"), [("1d", 1), ("2w", 14), ("6m", 180), ("1y", 365), ("999999y", 364_999_635)])
+@each_case(("text", "days"), [("1d", 1), ("2w", 14), ("6m", 180), ("1y", 365), ("999999y", 364_999_635)])
 def test_durations_count_days(text: str, days: int) -> None:
     assert parse_duration(text) == days * DAY_SECONDS
 
 
-@pytest.mark.parametrize("text", ["", "d", "0d", "-1d", "1.5d", "1h", "1 d", "1D", "d1", "\u0663d", "1d\n", "1000000d"])
+@each_case("text", ["", "d", "0d", "-1d", "1.5d", "1h", "1 d", "1D", "d1", "\u0663d", "1d\n", "1000000d"])
 def test_what_is_no_duration_is_named(text: str) -> None:
     with pytest.raises(InvalidInputError, match="stale must be a duration such as 30d"):
         TimeFilters(stale=text).updated(NOW)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text", ["", "today", "2024-1-1", "20240101", "2024-02-30", "2024-01-01T00:00:00", "\u0662\u0660\u0662\u0664-01-01"]
 )
 def test_what_is_no_day_is_named(text: str) -> None:

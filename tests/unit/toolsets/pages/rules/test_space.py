@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.errors import ConfigError
 from commonplace.toolsets.pages.rules.space import parse_space
 
@@ -15,7 +16,7 @@ def space(**values: Any) -> str:
     return json.dumps({"spaceKey": "ENG", **values})
 
 
-@pytest.mark.parametrize(
+@each_case(
     "values",
     [
         {"pages": {"1": "a/b.md"}},
@@ -53,7 +54,7 @@ def test_the_file_may_name_the_index() -> None:
             parse_space(space(search={"indexName": name}))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", '"x"', "{", "[" * 100_000])
+@each_case("text", ["", "[]", "null", '"x"', "{", "[" * 100_000])
 def test_what_is_no_object_is_named(text: str) -> None:
     with pytest.raises(ConfigError, match=r"\.confluence\.json is not a JSON object"):
         parse_space(text)

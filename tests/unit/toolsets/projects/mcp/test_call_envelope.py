@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.toolsets.projects.mcp.call_envelope import MAX_NAMED, indented_text, with_subsections
 
 VALUE: Json = {"success": True, "of": [{"a": [1, {"b": None}]}, {}], "none": [], "text": "日本 \u2028"}
 
 
-@pytest.mark.parametrize("levels", range(6))
+@each_case("levels", range(6))
 def test_whatever_is_indented_is_the_same_json(levels: int) -> None:
     assert json.loads(indented_text(VALUE, levels)) == VALUE
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import (
     Code,
@@ -34,7 +35,7 @@ def test_a_path_that_leads_out_has_a_code_of_its_own() -> None:
     assert code_of(caught.value, "get_knowledge_file") == "INVALID_PATH"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "method", "code"),
     [
         (NotFoundError("gone"), "get_chapter", "NOT_FOUND"),

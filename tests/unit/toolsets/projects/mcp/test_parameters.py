@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from cases import each_case
 from commonplace.toolsets.projects.mcp import parameters
 from commonplace.toolsets.projects.rules import limits
 
@@ -31,7 +32,7 @@ def test_an_older_name_of_an_argument_means_the_same(
     assert both[0] == both[1]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("model", "given"),
     [
         (parameters.ListProjects, {"limit": 0}),

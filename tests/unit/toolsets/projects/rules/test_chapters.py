@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
@@ -71,7 +72,7 @@ def test_chapters_are_the_headings_of_the_levels_2_to_4() -> None:
     assert introduction_of(of(TEXT)) == "Intro."
 
 
-@pytest.mark.parametrize("text", ["", "# T\n", "no heading\n", "##### five\n", "```\n## in a fence\n```\n"])
+@each_case("text", ["", "# T\n", "no heading\n", "##### five\n", "```\n## in a fence\n```\n"])
 def test_a_document_may_have_no_chapters(text: str) -> None:
     assert read_chapters(of(text)) == []
     with pytest.raises(NotFoundError, match="Chapter 'x' not found") as caught:
@@ -79,7 +80,7 @@ def test_a_document_may_have_no_chapters(text: str) -> None:
     assert caught.value.kind == "chapter"
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "paragraph"),
     [
         ("", ""),
@@ -109,8 +110,8 @@ def test_a_chapter_is_found_as_written_or_as_rendered_and_by_its_index() -> None
     assert caught.value.context["nearest"] == ["The API", "The *API*"]
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("text", ["New.", "## One\n\nNew.\n", "##  One\nNew."])
+@each_case("newline", ["\n", "\r\n"])
+@each_case("text", ["New.", "## One\n\nNew.\n", "##  One\nNew."])
 def test_a_replaced_chapter_leaves_every_other_byte(text: str, newline: str) -> None:
     source = TEXT.replace("\n", newline)
     made = replace_chapter(of(source), "One", text)
@@ -160,7 +161,7 @@ def test_a_chapter_is_added_beside_another_at_its_level(
     assert made.startswith(TEXT[: TEXT.index("## One")].encode())
 
 
-@pytest.mark.parametrize("text", ["", "# T", "---\ntitle: x\n---", "---\ntitle: x\n---\n", "a\n\n\n"])
+@each_case("text", ["", "# T", "---\ntitle: x\n---", "---\ntitle: x\n---\n", "a\n\n\n"])
 def test_the_first_chapter_of_a_document_stands_behind_a_blank_line(text: str) -> None:
     made = add_chapter(of(text), "New", "x").decode()
     assert made.startswith(text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import MAX_COMPONENT_BYTES, parse_address
 from commonplace.toolsets.projects.rules.file_names import ascii_slug, file_slug, folder_slug, task_slug
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("title", "name"),
     [
         ("User's Guide & FAQ", "users-guide-and-faq.md"),
@@ -35,7 +36,7 @@ def test_a_title_becomes_a_file_name(title: str, name: str | None) -> None:
     assert parse_address(found).path == found
 
 
-@pytest.mark.parametrize("text", ["!?", "...", "\u200b", "\udcff", "-"])
+@each_case("text", ["!?", "...", "\u200b", "\udcff", "-"])
 def test_a_text_of_signs_alone_gets_a_name_of_its_own(text: str) -> None:
     assert ascii_slug(text)
     assert ascii_slug(text) == ascii_slug(text)

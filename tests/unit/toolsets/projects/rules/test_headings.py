@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.toolsets.projects.rules.headings import has_title, heading_line, split_header, title_of, titles_between
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("line", "title"),
     [
         ("## Plain", "Plain"),
@@ -23,7 +22,7 @@ from commonplace.toolsets.projects.rules.headings import has_title, heading_line
         ("Setext\ntitle\n---", "Setext title"),
     ],
 )
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@each_case("newline", ["\n", "\r\n"])
 def test_a_title_is_the_text_of_the_heading_without_its_markers(line: str, title: str, newline: str) -> None:
     raw = f"{line}\n\ntext\n".replace("\n", newline).encode()
     document = read_document(Address("a.md"), raw)
@@ -31,18 +30,18 @@ def test_a_title_is_the_text_of_the_heading_without_its_markers(line: str, title
     assert title_of(document, section) == title
 
 
-@pytest.mark.parametrize(
+@each_case(
     "title",
     ["Plain", "C#", "#", "##", "a #", "a ##", "# a", "a#b", "*x*", "`x` #", "{#id}", "Ü 茶", "1. x", "- x", "&amp;"],
 )
-@pytest.mark.parametrize("level", [1, 2, 6])
+@each_case("level", [1, 2, 6])
 def test_a_heading_line_parses_to_its_title(title: str, level: int) -> None:
     document = read_document(Address("a.md"), f"{heading_line(level, title)}\n\ntext\n".encode())
     (section,) = [one for one in document.sections if one.level]
     assert (section.level, title_of(document, section)) == (level, title)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("header", "level", "title"),
     [
         ("## Testing", 2, "Testing"),

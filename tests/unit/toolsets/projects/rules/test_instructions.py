@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
@@ -25,8 +26,8 @@ def of(text: str | bytes) -> Document:
     return read_document(Address("main.md"), text.encode() if isinstance(text, str) else text)
 
 
-@pytest.mark.parametrize("header", ["## Testing", "Testing", " ## Testing "])
-@pytest.mark.parametrize("text", ["New.", "## Testing\n\nNew.\n", "\r\nNew.\r\n"])
+@each_case("header", ["## Testing", "Testing", " ## Testing "])
+@each_case("text", ["New.", "## Testing\n\nNew.\n", "\r\nNew.\r\n"])
 def test_an_update_replaces_a_section_with_all_below_it(header: str, text: str) -> None:
     made = update_section(of(TEXT), header, text)
     assert made.raw == b"# App\n\nIntro.\n\n## Testing\n\nNew.\n\n## Style\n\nTabs.\n"
@@ -74,7 +75,7 @@ def test_a_removed_section_takes_those_below_with_it() -> None:
         remove_section(of(b"## A\n\n\xff\n"), "## A")
 
 
-@pytest.mark.parametrize("header", ["", "  ", "## a\nb", "## " + "x" * 201, "## a\0"])
+@each_case("header", ["", "  ", "## a\nb", "## " + "x" * 201, "## a\0"])
 def test_a_header_that_is_no_line_is_refused(header: str) -> None:
     with pytest.raises(InvalidInputError, match="Section header") as caught:
         check_header(header)

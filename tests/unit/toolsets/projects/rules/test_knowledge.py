@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError
@@ -26,7 +27,7 @@ def of(text: str) -> Metadata:
     return metadata_of(read_document(Address("my-file.md"), text.encode()))
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "metadata"),
     [
         ("", Metadata("my-file", (), "", "")),
@@ -64,7 +65,7 @@ def test_a_chapter_that_would_hide_the_next_is_refused(text: str) -> None:
     assert new_document("T", [], "", [("One", "x"), ("Two", text)], NOW)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("before", "after"),
     [
         ("updated: 2025 # when\n", f"updated: {NOW} # when\n"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.projects.rules.merge import MergeSides, conflict_unit, merge_file
 
 KNOWLEDGE = "projects/app/knowledge/guide.md"
@@ -20,7 +19,7 @@ def dated(date: str, text: str = "same") -> bytes:
     return f"---\ntitle: T\nupdated: {date}\n---\n{text}\n".encode()
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("ours", "theirs", "merged"),
     [
         (dated("2026-02"), dated("2026-03"), dated("2026-03")),
@@ -35,7 +34,7 @@ def test_a_date_that_both_sides_set_is_no_conflict(ours: bytes, theirs: bytes, m
         assert merge_file(path, MergeSides(dated("2026-01"), ours, theirs), same_or_none) == merged
 
 
-@pytest.mark.parametrize(
+@each_case(
     "path", ["projects/app/main.md", "projects/app/knowledge/a/b.md", "other.md", "projects/app/knowledge/x.txt", ""]
 )
 def test_other_files_are_not_merged_by_date(path: str) -> None:
@@ -58,7 +57,7 @@ def test_the_list_of_projects_is_merged_by_project() -> None:
     assert b'"b": "b"' in merged
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "unit"),
     [
         ("projects/app/TODO/12/TASK-001-x.md", "projects/app/TODO/12/"),

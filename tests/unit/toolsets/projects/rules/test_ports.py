@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.projects.rules.ports import SyncOutcome
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("files", "pushed", "error", "told"),
     [
         (0, True, "", "Storage synchronized successfully"),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from cases import each_case
 from commonplace.toolsets.projects.rules.registry import (
     EMPTY_REGISTRY,
     ignores_log,
@@ -38,7 +39,7 @@ def test_projects_and_unknown_keys_come_back_as_they_were() -> None:
     assert read_registry(b"\xef\xbb\xbf" + raw({})) == EMPTY_REGISTRY
 
 
-@pytest.mark.parametrize(
+@each_case(
     "content",
     [
         b"",
@@ -62,7 +63,7 @@ def test_a_list_that_is_damaged_or_leads_elsewhere_is_none(content: bytes) -> No
     assert merge_registries(content, raw({}), content) is None
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("base", "ours", "theirs", "expected"),
     [
         ({}, {"a": "a"}, {"b": "b"}, {"a": "a", "b": "b"}),
@@ -89,7 +90,7 @@ def test_a_merge_without_an_ancestor_keeps_the_keys_of_both() -> None:
     assert known.others == {"x": 1, "y": 3}
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("path", "stored"),
     [
         ("index.json", True),

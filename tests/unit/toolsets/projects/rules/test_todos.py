@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.toolsets.projects.rules.todos import (
@@ -26,12 +27,12 @@ def test_a_list_reads_back_as_it_was_written() -> None:
     assert read_list(list_bytes('Ünd "more"\n', NOW)) == TodoInfo('Ünd "more"\n', NOW)
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"description": null}', b"5"])
+@each_case("raw", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b'{"description": null}', b"5"])
 def test_a_damaged_list_is_an_empty_one(raw: bytes) -> None:
     assert read_list(raw) == TodoInfo("", "")
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("name", "number"),
     [
         ("TASK-001-x.md", 1),
@@ -49,7 +50,7 @@ def test_a_file_name_tells_the_number(name: str, number: int) -> None:
     assert task_number(name) == number
 
 
-@pytest.mark.parametrize("title", ["Fix it", "茶 & more", "../x", "!", "x" * 500])
+@each_case("title", ["Fix it", "茶 & more", "../x", "!", "x" * 500])
 def test_the_name_of_a_new_task_tells_its_number_again(title: str) -> None:
     name = task_file(42, title)
     assert task_number(name) == 42
@@ -85,7 +86,7 @@ def test_a_task_of_another_hand_has_a_title_too(text: str, title: str, content: 
     assert (found.title, found.content) == (title, content)
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "completed"),
     [
         ("true", True),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.errors import (
     ALREADY_EDITED,
     ALREADY_WRITTEN,
@@ -20,7 +19,7 @@ from commonplace.domain.errors import (
 from commonplace.toolsets.wiki.mcp.failures import AUTHENTICATION, CONFLICT, NO_ANSWER, NO_MEANING, show_error
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("error", "told"),
     [
         (

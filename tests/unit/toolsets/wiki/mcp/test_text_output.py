@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.toolsets.wiki.mcp import text_output
 from commonplace.toolsets.wiki.rules.wiki import NoteChunk, NoteChunks, NoteCommit
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("text", "shown"),
     [
         ("short", "short"),

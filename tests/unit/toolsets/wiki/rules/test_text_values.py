@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, name_of, note_name
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("value", "text"),
     [
         (None, ""),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
@@ -101,7 +102,7 @@ def test_a_note_is_current_by_either_name_and_any_beginning_of_seven_digits(base
     assert refused.value.context["current_revision"] == state.revision
 
 
-@pytest.mark.parametrize("text", ["", "abc", "1" * 41, "HEAD", "--help", "g" * 40])
+@each_case("text", ["", "abc", "1" * 41, "HEAD", "--help", "g" * 40])
 def test_a_text_that_can_be_no_revision_is_refused(text: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         note_lookup.require_revision(text)

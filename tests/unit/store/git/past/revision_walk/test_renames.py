@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.ports import History
 from commonplace.store.git.past.revision_walk import renames_of
@@ -257,7 +258,7 @@ def test_the_history_of_a_page_ends_where_it_was_ignored(base: GitRepo) -> None:
     assert messages(base, "public.md") == [("Publish", "public.md")]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("removed", "added", "expected"),
     [
         ({}, {"b": "x"}, {}),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.cascade.rules.output.look_alikes import escaped, looks_like
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("one", "other"),
     [
         ("\u0430pple", "apple"),
@@ -26,7 +25,7 @@ def test_texts_that_are_shown_alike_are_told(one: str, other: str) -> None:
     assert escaped(one) != escaped(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [("a", "a"), ("a", "b"), ("a", "A"), ("", "x"), ("茶", "道")])
+@each_case(("one", "other"), [("a", "a"), ("a", "b"), ("a", "A"), ("", "x"), ("茶", "道")])
 def test_other_texts_are_not(one: str, other: str) -> None:
     assert not looks_like(one, other)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.concepts import read_concept
@@ -20,7 +19,7 @@ def of(*texts: str) -> ResolvedConcept:
     return resolve("c", rows)
 
 
-@pytest.mark.parametrize(
+@each_case(
     "text",
     [
         "intro\n\n## A\n\ntext\n\n### B {#key}\n\nmore\n",
@@ -66,7 +65,7 @@ def test_a_heading_in_the_text_of_a_foreign_section_begins_no_section() -> None:
     assert [one.key for one in again.sections] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each_case(
     "values",
     [
         {},

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.toolsets.projects.rules.search.matcher import (
@@ -42,7 +41,7 @@ def names(matches: Matches) -> list[str]:
     return [one.text.filename for one in matches.matches]
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("words", "expected"),
     [
         (["tea"], ["tea.md", "steam.md"]),

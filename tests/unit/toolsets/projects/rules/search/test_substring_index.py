@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
-
+from cases import each_case
 from commonplace.toolsets.projects.rules.search.substring_index import SubstringIndex
 
 TEXTS = [
@@ -43,7 +42,7 @@ def test_every_short_string_of_a_small_alphabet_is_found_exactly_where_it_occurs
             assert sorted(index.holding(one)) == [number for number, text in enumerate(texts) if one in text], one
 
 
-@pytest.mark.parametrize(
+@each_case(
     ("wanted", "found"),
     [("c", [1, 5]), ("cafe", [7]), ("snake_case", [4]), ("nothing", []), ("common", [11, 12]), ("\u4e2d", [])],
 )
@@ -53,7 +52,7 @@ def test_a_whole_word_is_one_that_no_letter_extends(wanted: str, found: list[int
     assert sorted(whole) == found
 
 
-@pytest.mark.parametrize("wanted", ["c++", "a b", "$x", "+", " "])
+@each_case("wanted", ["c++", "a b", "$x", "+", " "])
 def test_what_is_no_word_has_no_whole_words(wanted: str) -> None:
     assert SubstringIndex(TEXTS).whole_words(wanted) is None
 
