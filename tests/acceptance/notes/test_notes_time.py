@@ -201,3 +201,21 @@ def test_a_folder_without_history_says_so(tmp_path_factory: pytest.TempPathFacto
             with pytest.raises(RefusedError, match="There is no history"):
                 client.text("read", page="a", **arguments)
         assert "has no Git history" in client.text("changes")
+
+
+def test_a_page_is_found_by_the_name_that_it_has_now_wherever_a_moment_is_given(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "moved", {"old.md": "# Kettle\n\nTo [[Cup]].\n", "cup.md": "# Cup\n\n[[old]]\n"})
+    first = repo.git("rev-parse", "HEAD")
+    with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "auto") as client:
+        client.text("move", page="old", to="sub/new")
+        for arguments in ({}, {"kind": "out"}, {"depth": 2}, {"to": "cup"}):
+            shown = client.text("links", page="sub/new.md", at=first, **arguments)
+            assert "cup.md" in shown
+            assert "old.md" in shown
+            assert "sub/new" not in shown
+        assert "To [[Cup]]" in client.text("read", page="sub/new", query="cup", at=first)
+        assert "-> cup.md" in client.text("links", page="old", at=first), "the name of then holds, too"
+        with pytest.raises(RefusedError, match="There is no page"):
+            client.text("links", page="nothing", at=first)
+    done = commonplace("links", "sub/new", "--at", first, "--json", "-C", str(repo.path))
+    assert json.loads(done.stdout)["page"]["path"] == "old.md"

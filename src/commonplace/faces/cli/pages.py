@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from commonplace.domain.addresses import Address, parse_document_address
@@ -30,6 +31,23 @@ def located(collections: Collections, reference: str) -> FoundDocument:
             if record is not None:
                 return FoundDocument(collection, record)
         raise
+
+
+def located_at(now: Collections, then: Collections, reference: str) -> FoundDocument:
+    """The page that a reference names, at a moment; `now` and `then` are the same for the present.
+
+    It is the page that has the name now, under its name of then; else the one that had the name.
+
+    Raises:
+        NotFoundError: no such page; the context has `nearest`.
+    """
+    if then is not now:
+        from commonplace.services.past import document_then
+
+        with suppress(NotFoundError):
+            if found := document_then(located(now, reference), then):
+                return found
+    return located(then, reference)
 
 
 def addressed(collections: Collections, reference: str) -> tuple[Collection, Address]:

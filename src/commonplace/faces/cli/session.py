@@ -237,12 +237,20 @@ def opened_at(session: Session, moment: str) -> Generator[tuple[Collections, dic
     Raises:
         InvalidInputError, NotFoundError, GitError: same as `services.past.as_of`.
     """
-    with session.opened() as collections:
-        if not moment:
-            yield collections, {}
-            return
-        from commonplace.services.past import as_of
+    with session.opened() as collections, at_moment(session, collections, moment) as then:
+        yield then
 
-        with as_of(collections, moment) as base:
-            session.out.message(base.note)
-            yield base.collections, {"at": {one.collection.name: one.commit.id for one in base.moments}}
+
+@contextmanager
+def at_moment(
+    session: Session, collections: Collections, moment: str
+) -> Generator[tuple[Collections, dict[str, Json]]]:
+    """The same for collections that are open."""
+    if not moment:
+        yield collections, {}
+        return
+    from commonplace.services.past import as_of
+
+    with as_of(collections, moment) as base:
+        session.out.message(base.note)
+        yield base.collections, {"at": {one.collection.name: one.commit.id for one in base.moments}}

@@ -1,6 +1,24 @@
 """Past states of a base: moments, and the collections at a moment."""
 
-from commonplace.services.past.moments import Moment, PastBase, as_of, is_moment, moment_of, require_history
+from commonplace.services.past.moments import (
+    Moment,
+    PastBase,
+    as_of,
+    document_then,
+    is_moment,
+    moment_of,
+    require_history,
+)
 from commonplace.services.past.section_blame import SectionChange, section_blame
 
-__all__ = ["Moment", "PastBase", "SectionChange", "as_of", "is_moment", "moment_of", "require_history", "section_blame"]
+__all__ = [
+    "Moment",
+    "PastBase",
+    "SectionChange",
+    "as_of",
+    "document_then",
+    "is_moment",
+    "moment_of",
+    "require_history",
+    "section_blame",
+]

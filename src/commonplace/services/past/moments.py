@@ -12,7 +12,7 @@ from commonplace.domain.changes import Commit
 from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.past import PastStates
 from commonplace.domain.words.moments import parse_moment
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, FoundDocument
 
 BEFORE = "before "
 MAX_SHOWN_MOMENT = 40
@@ -114,6 +114,22 @@ def as_of(collections: Collections, text: str) -> Generator[PastBase]:
             then = replace(one.collection, store=store, index=index, semantic_index=None, past=None, is_past=True)
             members.append(then)
         yield PastBase(Collections(lambda: members), moments)
+
+
+def document_then(now: FoundDocument, then: Collections) -> FoundDocument | None:
+    """A present document at a past moment, under the address that it had before later renames; None without one.
+
+    Args:
+        now: The document in the present collections.
+        then: The collections at the moment, from `as_of`.
+    """
+    past = next((one for one in then if one.name == now.collection.name), None)
+    if past is None:
+        return None
+    commit = past.store.history.head()
+    address = now.collection.store.history.address_at(now.record.address, commit)
+    record = past.index.record(address) if address else None
+    return FoundDocument(past, record) if record else None
 
 
 def _moments(collections: Collections, text: str) -> list[Moment]:

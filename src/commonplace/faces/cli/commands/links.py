@@ -19,8 +19,8 @@ from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.faces.cli.options import AtOption, OptionalPageArgument, exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
-from commonplace.faces.cli.pages import located, page_name, place_json, record_json, record_line
-from commonplace.faces.cli.session import Session, opened_at
+from commonplace.faces.cli.pages import located_at, page_name, place_json, record_json, record_line
+from commonplace.faces.cli.session import Session, at_moment
 from commonplace.services import findings, links
 from commonplace.services.collections import Collections, FoundDocument
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
@@ -59,9 +59,9 @@ def command(
         raise ConfigError("--orphans is about all pages.", kind="option", hint="Leave out PAGE.")
     if not page and not broken and not orphans:
         raise ConfigError("Missing PAGE.", kind="option", hint="Name a page, or ask for --broken or --orphans.")
-    with opened_at(session, at) as (collections, moment):
+    with session.opened() as present, at_moment(session, present, at) as (collections, moment):
         shown = _Shown(session, collections, moment)
-        found = located(collections, session.relative(page)) if page else None
+        found = located_at(present, collections, session.relative(page)) if page else None
         if orphans:
             _show_orphans(shown)
         elif broken:

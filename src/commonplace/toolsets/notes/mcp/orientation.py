@@ -11,12 +11,12 @@ from commonplace.services.collections import Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
 from commonplace.services.site.backlinks import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
-from commonplace.toolsets.notes.mcp.past_calls import call_at
+from commonplace.toolsets.notes.mcp.past_calls import call_at, page_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder
 from commonplace.toolsets.notes.service.link_graph import link_graph, resolved_titles, wanted_pages
 from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview
-from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, shown_path
+from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_prefix, shown_path
 
 BUILDING_WAIT_SECONDS = 0.8
 """Timeout in seconds for the first index; then the overview tells how far it is."""
@@ -132,10 +132,11 @@ def links(call: Call, arguments: NotesLinks) -> ToolResult:
     """Links of a page, or the wanted pages of the whole base."""
     answer = BoundedAnswer(arguments.max_tokens, arguments.at)
     with call_at(call, arguments.at, answer) as then:
-        return _links(then, arguments, answer)
+        pages = [page_at(call, then, one) for one in (arguments.page, arguments.page and arguments.to) if one]
+        return _links(then, arguments, answer, pages)
 
 
-def _links(call: Call, arguments: NotesLinks, answer: BoundedAnswer) -> str:
+def _links(call: Call, arguments: NotesLinks, answer: BoundedAnswer, pages: Sequence[FoundPage]) -> str:
     collections = call.services.collections
     if not arguments.page:
         if arguments.to or arguments.kind not in {"all", "wanted"}:
@@ -147,9 +148,9 @@ def _links(call: Call, arguments: NotesLinks, answer: BoundedAnswer) -> str:
         ]
         answer.add(f"Wanted pages (linked to, not there): {len(lines)}")
         return _closed(answer, lines)
-    page = find_page(collections, arguments.page)
+    page = pages[0]
     if arguments.to:
-        return _path(call, page, find_page(collections, arguments.to), answer)
+        return _path(call, page, pages[1], answer)
     if arguments.depth > 1:
         return _neighbours(call, page, arguments.depth, answer)
     answer.add(f"{shown_path(collections, page.collection, page.record.address)}: links")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from commonplace.domain.addresses import Address
@@ -11,10 +11,11 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import is_revision
 from commonplace.faces.mcp.toolset import Call
 from commonplace.faces.retained import day
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.history import trashed
-from commonplace.services.past import as_of, moment_of
+from commonplace.services.past import as_of, document_then, moment_of
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
+from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page
 
 SHORT_REVISION = 12
 """Digits of a revision that are shown; 7 are enough to pass one."""
@@ -37,6 +38,28 @@ def call_at(call: Call, at: str, answer: BoundedAnswer) -> Generator[Call]:
     with as_of(call.services.collections, at) as base:
         answer.add_shortened(base.note)
         yield replace(call, services=replace(call.services, collections=base.collections), session=None)
+
+
+def page_at(call: Call, then: Call, reference: str) -> FoundPage:
+    """The page that a reference names, at the moment of a call.
+
+    As `read` finds it: the page that has the name now, under the name that it had then; else the one that had the name.
+
+    Args:
+        call: The call on the present base.
+        then: The call that `call_at` yields.
+        reference: The reference, as for `find_page`.
+
+    Raises:
+        NotFoundError: as from `find_page`.
+    """
+    if then is not call:
+        with suppress(NotFoundError):
+            now = find_page(call.services.collections, reference)
+            found = document_then(FoundDocument(now.collection, now.record), then.services.collections)
+            if found is not None:
+                return FoundPage(found.collection, found.record, now.fragment)
+    return find_page(then.services.collections, reference)
 
 
 def version_of(collection: Collection, address: Address, at: str) -> tuple[bytes, str] | None:

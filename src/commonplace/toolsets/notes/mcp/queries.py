@@ -18,7 +18,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, fit, gather
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
-from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, version_of
+from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
     BoundedAnswer,
     LineRange,
@@ -199,7 +199,7 @@ def _read_reference(call: Call, reference: str, arguments: NotesRead, answer: Bo
     if arguments.at and not arguments.query and _read_version(call, reference, arguments, answer):
         return
     with call_at(call, arguments.at, answer) as then:
-        _read_one(then, find_page(then.services.collections, reference), arguments, answer)
+        _read_one(then, page_at(call, then, reference), arguments, answer)
 
 
 def _read_version(call: Call, reference: str, arguments: NotesRead, answer: BoundedAnswer) -> bool:
