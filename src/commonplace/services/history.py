@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit, TrashItem
@@ -124,6 +124,7 @@ def restore(
 
     Raises:
         NotFoundError: no such commit, or the commit does not contain the document.
+        AlreadyExistsError: the commit has the document under another path, and it is elsewhere now. Not with `force`.
         InvalidInputError: `at` is not a revision.
         ConflictError: the document is not at the expected revision, or contains uncommitted text.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was changed.
@@ -133,6 +134,8 @@ def restore(
 
 def _restore(collection: Collection, address: Address, at: str, intent: WriteRequest, *, force: bool) -> RestoreReport:
     content = require_history(collection).store.history.read(address, at)
+    if not force:
+        _require_no_copy(collection, address, at)
     message = intent.message or f"Restore: {address.id} at {at}"
     with collection.store.transaction(message, intent.author) as transaction:
         current = transaction.read(address) if transaction.exists(address) else None
@@ -232,16 +235,68 @@ def bring_back(
     return restored
 
 
-def last_commits(collection: Collection, address: Address) -> tuple[str, int] | None:
-    """The last commit that contains a file, and the Unix time of the last commit that touched it; None if none does."""
+class LastCommits(NamedTuple):
+    """The last commits of a file under one path."""
+
+    touched: Commit
+    """The last commit that touched the path. It removed the file if it is not `containing`."""
+    containing: str
+    """Id of the last commit that has a file at the path."""
+
+
+def last_commits(collection: Collection, address: Address) -> LastCommits | None:
+    """The last commits of a file under this path; None if no commit has it."""
     history = collection.store.history
-    for number, commit in enumerate(touched := history.log(address, limit=5) if history.available else []):
-        try:
-            history.read(address, commit.id)
-        except NotFoundError:
-            continue
-        return touched[number].id, touched[0].when
+    touched = history.log(address, limit=5) if history.available else []
+    for commit in touched:
+        if history.address_at(address, commit.id) == address:  # of another path, the page was renamed to this one
+            return LastCommits(touched[0], commit.id)
     return None
+
+
+def moved_on(collection: Collection, address: Address, removed: Commit) -> Address | None:
+    """The path to which later commits moved a file, which may be gone from there, too; None if they did not move it.
+
+    Args:
+        collection: Collection of the file.
+        address: A path at which there is no file now.
+        removed: The last commit that touched the path.
+    """
+    history, place, met = collection.store.history, address, {address}
+    while True:
+        target = next((new for new, old in history.renames(removed.id).items() if old == place), None)
+        if target is None or target in met:
+            break
+        met.add(target)
+        place = target
+        touched = history.log(place, limit=1)
+        if collection.store.stat(place) is not None or not touched:
+            break
+        removed = touched[0]
+    return None if place == address else place
+
+
+def _require_no_copy(collection: Collection, address: Address, at: str) -> None:
+    """Check that restoring a path makes no second copy of a page that is at another path now.
+
+    Raises:
+        AlreadyExistsError: kind "document": the commit has the page under another path, and it is elsewhere now.
+    """
+    history = collection.store.history
+    then = history.address_at(address, at)
+    if then is None or then == address or collection.store.stat(address) is not None:
+        return
+    last = last_commits(collection, address)
+    moved = moved_on(collection, address, last.touched) if last else None
+    now = next((one for one in (moved, then) if one and collection.store.stat(one) is not None), None)
+    if now is not None:
+        raise AlreadyExistsError(
+            f"{address} is not in the commit {at[:12]}: its page was {then} then, and is {now} now. Restoring it would"
+            " make a second copy. Nothing was changed.",
+            kind="document",
+            hint=f"Restore {now} at that commit.",
+            reference=now.id,
+        )
 
 
 def _is_committed(collection: Collection, address: Address, current: bytes) -> bool:

@@ -219,3 +219,40 @@ def test_a_page_is_found_by_the_name_that_it_has_now_wherever_a_moment_is_given(
             client.text("links", page="nothing", at=first)
     done = commonplace("links", "sub/new", "--at", first, "--json", "-C", str(repo.path))
     assert json.loads(done.stdout)["page"]["path"] == "old.md"
+
+
+def test_a_page_that_lives_elsewhere_is_not_restored_twice(tmp_path: Path) -> None:
+    text = "# Kettle\n\none\ntwo\nthree\n"
+    repo = new_repo(tmp_path / "moved", {"one.md": text})
+    commits = [repo.git("rev-parse", "HEAD")]
+    for old, new in (("one", "two"), ("two", "one"), ("one", "three")):
+        repo.git("mv", f"{old}.md", f"{new}.md")
+        repo.git("commit", "--quiet", "--message", f"{old} to {new}")
+        commits.append(repo.git("rev-parse", "HEAD"))
+    with agent("mcp", repo.path, "--no-embed") as client:
+        said = client.text("changes", deleted=True)
+    assert said.count("moved to three.md") == 2
+    assert "not committed" not in said
+    for path, number, hint in (("two.md", 2, "three.md now"), ("two.md", 0, "three.md now"), ("one.md", 3, "earlier")):
+        done = commonplace("restore", path, "--at", commits[number], "--kb", repo.path)
+        assert done.returncode != 0, (path, number)
+        assert hint in done.stderr
+    assert repo.git("status", "--porcelain") == ""
+    assert commonplace("restore", "three.md", "--at", commits[0], "--kb", repo.path).returncode == 0
+    assert sorted(one.name for one in repo.path.glob("*.md")) == ["three.md"]
+    # As it was under that path in that commit, it is a page of its own.
+    assert commonplace("restore", "two.md", "--at", commits[1], "--kb", repo.path).returncode == 0
+
+
+def test_changes_of_a_page_that_is_gone_are_found_by_its_name_and_name_the_trash(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "gone", {"books/Kafka.md": "# K\n", "open.md": "# O\n"})
+    with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "manual") as client:
+        client.text("write", page="books/Alt.md", text="# Alt\n\nNever committed.\n")
+        client.text("delete", page="Alt")
+        assert "books/Alt.md deleted" in client.text("changes", page="Alt")
+        repo.git("rm", "--quiet", "books/Kafka.md", "open.md")
+        repo.git("commit", "--quiet", "--message", "Remove two")
+        for page in ("Kafka", "kafka.md", "books/Kafka", "open"):
+            assert "Remove two" in client.text("changes", page=page)
+        with pytest.raises(RefusedError, match="There is no page"):
+            client.text("changes", page="nothing")

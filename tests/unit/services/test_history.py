@@ -125,7 +125,7 @@ def test_the_last_commits_of_a_file_are_the_one_that_has_it_and_the_one_that_tou
     repo.git("commit", "--quiet", "--message", "Gone")
     found = history.last_commits(base.collection, B)
     assert found is not None
-    assert found == (held, int(repo.git("log", "-1", "--format=%at")))
+    assert (found.containing, found.touched.id) == (held, repo.git("rev-parse", "HEAD"))
     assert history.last_commits(base.collection, Address("never.md")) is None
 
 

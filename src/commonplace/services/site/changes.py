@@ -11,6 +11,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection
+from commonplace.services.history import last_commits, moved_on
 from commonplace.services.site.derived import PerState
 
 RECENT = 30
@@ -91,22 +92,16 @@ class GonePage:
 
 def gone_page(collection: Collection, address: Address) -> GonePage | None:
     """The history of a document that no longer exists; None if it never existed."""
-    history = collection.store.history
-    commits = history.log(address, limit=2) if history.available else []
-    for commit in commits:
-        try:
-            content = history.read(address, commit.id)
-        except NotFoundError:
-            continue
-        removed = commits[0]
-        return GonePage(address, removed, commit.id, _renamed_to(collection, address, removed, content))
-    return None
+    last = last_commits(collection, address)
+    if last is None:
+        return None
+    content = collection.store.history.read(address, last.containing)
+    return GonePage(address, last.touched, last.containing, _renamed_to(collection, address, last.touched, content))
 
 
 def _renamed_to(collection: Collection, address: Address, removed: Commit, content: bytes) -> Address | None:
     revisions = collection.index.revisions()
-    renames = collection.store.history.renames(removed.id)
-    target = next((new for new, old in renames.items() if old == address), None)
+    target = moved_on(collection, address, removed)
     if target is not None:
         return target if target in revisions else None
     same = [other for other, revision in revisions.items() if revision == revision_of(content)]

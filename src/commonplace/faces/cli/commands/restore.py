@@ -96,7 +96,7 @@ def _bring_back(session: Session, page: str, how: tuple[str, str, str], *, force
 def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
     """The item; None if a later commit touched the file, because history then has its last state."""
     committed = history.last_commits(collection, item.address)
-    return item if committed is None or committed[1] <= item.when else None
+    return item if committed is None or committed.touched.when <= item.when else None
 
 
 def _target(item: TrashItem, to: str) -> Address:
@@ -116,7 +116,7 @@ def _last_commit(collection: Collection, address: Address, reference: str) -> st
     committed = history.last_commits(collection, address)
     if committed is None:
         raise _not_in_trash(reference)
-    return committed[0]
+    return committed.containing
 
 
 def _not_in_trash(reference: str) -> NotFoundError:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import is_revision
 from commonplace.domain.words.moments import parse_moment
@@ -25,6 +26,7 @@ from commonplace.toolsets.notes.service.page_history import (
     commits,
     credited,
     deleted_pages,
+    gone_pages,
 )
 from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path
 
@@ -50,6 +52,7 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     skipped = _cursor(arguments.cursor)
     lines: list[str] = []
     for collection in () if skipped else chosen:
+        lines += _trash_lines(collection, wanted) if wanted.address else []
         if not collection.store.history.available:
             lines += _without_history(collection, wanted)
         else:
@@ -129,13 +132,16 @@ def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collecti
 
 
 def _gone(call: Call, reference: str) -> tuple[Collection, Address] | None:
-    """The folder and address of a page that does not exist now, but is known to a commit; None if there is none."""
+    """The folder and address of a page that is gone, and that a commit or the trash knows; None if there is none."""
     try:
         path = page_path(call.services.collections, reference)
     except KnowledgeError:
         return None
-    known = path.collection.store.history.log(path.address, limit=1)
-    return (path.collection, path.address) if known else None
+    if path.collection.store.history.log(path.address, limit=1):
+        return path.collection, path.address
+    chosen, _ = folder_prefix(call.services.collections, reference)
+    gone = [(collection, one) for collection in chosen for one in gone_pages(collection)]
+    return next((known for known in gone if ends_path(fold(path.address.id), known[1], fold)), None)
 
 
 def _since(text: str) -> tuple[datetime | None, str]:
@@ -279,13 +285,17 @@ def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> 
             who = f"{day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]}"
         how = "" if one.moved_to else f"; last in {one.last_in[:12]}: {restore_command(one.address, one.last_in)}"
         lines.append(f"{one.address.path} {what} {who}{how}")
+    return lines + _trash_lines(collection, wanted)
+
+
+def _trash_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
+    """The files in the trash that are gone from their paths, each with the command that restores it."""
     trash = collection.store.trash
-    lines += (
+    return [
         f"{item.address.path} {item.loss} {day(item.when)}, in the trash until {day(item.until)}:"
         f" {restore_command(item.address, item.revision)}"
         for item in (trash.items() if trash else ())
         if collection.store.stat(item.address) is None
         and item.address.path.startswith(wanted.prefix)
         and wanted.address in {None, item.address}
-    )
-    return lines
+    ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Commit
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
+from commonplace.services.history import last_commits, moved_on
 
 BATCH_COMMITS = 50
 """Number of commits read per batch."""
@@ -53,7 +53,7 @@ class DeletedPage:
     """The commit that deleted it; None if no commit has yet."""
     last_in: str
     moved_to: Address | None = None
-    """The page to which the same commit moved the text; None if there is none."""
+    """The page to which commits moved the text; None if there is none."""
 
 
 def commits(collection: Collection, wanted: ChangeFilter, go_on: Callable[[], None]) -> Iterator[PageCommit]:
@@ -85,16 +85,28 @@ def deleted_pages(
             if address in there or address in met or wanted.address not in {None, address}:
                 continue
             met.add(address)
-            last = _last_with(collection, address)
-            if last == one.commit.id:  # the file is gone, and no commit says so
-                found[address] = DeletedPage(address, None, last)
-            elif last:
-                renames = collection.store.history.renames(one.commit.id)
-                moved_to = next((new for new, old in renames.items() if old == address), None)
-                found[address] = DeletedPage(address, one.commit, last, moved_to)
+            last = last_commits(collection, address)
+            if last is None or last.touched.id != one.commit.id:  # another commit, which the filter excludes, was later
+                continue
+            if last.containing == last.touched.id:  # the file is gone, and no commit says so
+                found[address] = DeletedPage(address, None, last.containing)
+            else:
+                moved_to = moved_on(collection, address, last.touched)
+                found[address] = DeletedPage(address, last.touched, last.containing, moved_to)
         if len(found) >= limit:
             break
     return list(found.values())[:limit]
+
+
+def gone_pages(collection: Collection) -> list[Address]:
+    """Every page that is gone and that a commit or the trash knows, the last changed one first."""
+    store = collection.store
+    when = {address: commits[1].when for address, commits in store.history.touched().items()}
+    for item in store.trash.items() if store.trash else ():
+        if item.address.is_document:
+            when[item.address] = max(int(item.when), when.get(item.address, 0))
+    there = collection.index.revisions()
+    return sorted(when.keys() - there.keys(), key=lambda one: (-when[one], one.path))
 
 
 def credited(message: str) -> tuple[str, ...]:
@@ -137,14 +149,3 @@ def _kept(commit: Commit, wanted: ChangeFilter) -> PageCommit | None:
     if (wanted.prefix and not pages) or wanted.by.casefold() not in people:
         return None
     return PageCommit(commit, pages, names)
-
-
-def _last_with(collection: Collection, address: Address) -> str:
-    history = collection.store.history
-    for commit in islice(history.log(address, limit=5), 5):
-        try:
-            history.read(address, commit.id)
-        except NotFoundError:
-            continue
-        return commit.id
-    return ""

@@ -147,6 +147,47 @@ def test_a_page_that_a_commit_moved_is_not_lost(collection: Collection, repo: Gi
     assert found == {"long.md": Address("in/new.md"), "other.md": None, "gone.md": None}
 
 
+def test_a_page_that_was_moved_back_or_on_is_not_deleted(collection: Collection, repo: GitRepo) -> None:
+    text = "one\ntwo\nthree\nfour\n"
+    repo.commit("Write", **{"first.md": text, "stays.md": f"{text}five\n"})
+    for old, new in (
+        ("first", "second"),
+        ("second", "first"),
+        ("first", "third"),
+        ("stays", "away"),
+        ("away", "stays"),
+    ):
+        repo.git("mv", f"{old}.md", f"{new}.md")
+        repo.git("commit", "--quiet", "--message", f"{old} to {new}")
+    collection.index.sync()
+    found = {str(one.address): one for one in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
+    assert {path: one.moved_to and one.moved_to.path for path, one in found.items()} == {
+        "first.md": "third.md",
+        "second.md": "third.md",
+        "away.md": "stays.md",
+        "gone.md": None,
+    }
+    assert all(one.deleted_in for one in found.values())
+    repo.git("mv", "third.md", "fourth.md")
+    repo.git("commit", "--quiet", "--message", "On")
+    repo.git("rm", "--quiet", "fourth.md")
+    repo.git("commit", "--quiet", "--message", "Delete")
+    collection.index.sync()
+    found = {str(one.address): one for one in deleted_pages(collection, ChangeFilter(), 9, lambda: None)}
+    assert found["fourth.md"].moved_to is None
+    assert found["first.md"].moved_to == Address("fourth.md")
+
+
+def test_who_deleted_a_page_is_not_who_changed_it_before(collection: Collection, repo: GitRepo) -> None:
+    repo.git("config", "user.name", "Bea")
+    repo.git("rm", "--quiet", "b.md")
+    repo.git("-c", "user.name=Bea", "commit", "--quiet", "--author", "Bea <b@localhost>", "--message", "Away")
+    collection.index.sync()
+    (found,) = deleted_pages(collection, ChangeFilter(by="bea <b@"), 9, lambda: None)
+    assert (found.address, found.deleted_in and found.deleted_in.message.strip()) == (B, "Away")
+    assert deleted_pages(collection, ChangeFilter(by="claude"), 9, lambda: None) == []
+
+
 @pytest.mark.parametrize(
     ("message", "names"),
     [
