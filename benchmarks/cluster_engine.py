@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measuring import Row, Spent, Work, milliseconds, percentile, spent
 from benchmarks.trees import Tree, generated_tree
-from commonplace.domain.cluster.shared_index import SharedBase
+from commonplace.domain.cluster import SharedBase
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_cluster, open_index
 from commonplace.index.local import LocalIndex
-from commonplace.services.cluster.tailer import Tailer
+from commonplace.services.cluster import Tailer
 from commonplace.store import open_store
 
 if TYPE_CHECKING:
-    from commonplace.index.shared.opensearch.cluster import SearchCluster
+    from commonplace.index.opensearch.cluster import SearchCluster
     from opensearch_cluster.cluster import Cluster
 
 PART = "cluster_engine"

@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.measuring import Row, Work, milliseconds, percentile, spent
 from benchmarks.stdio import StdioServer
 from benchmarks.trees import Tree, generated_tree, real_tree
-from commonplace.embed.model.encoder import OnnxEncoder
-from commonplace.embed.model.model_folder import find_model
-from commonplace.embed.vectors.vector_scan import VectorScan
+from commonplace.embed.encoder import OnnxEncoder
+from commonplace.embed.installer import find_model
+from commonplace.embed.vector_space import VectorScan
 from commonplace.settings import default_settings
 
 PART = "meaning"

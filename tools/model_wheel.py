@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from commonplace.embed.model.model_folder import MODEL, PACKAGE
+from commonplace.embed.installer import MODEL, PACKAGE
 from commonplace.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[1]

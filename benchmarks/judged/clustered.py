@@ -11,20 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from benchmarks.judged.sets import DEPTH, Question, scored
-from commonplace.domain.cluster.shared_index import SharedBase
+from commonplace.domain.cluster import SharedBase
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.embed import EmbeddingService, ModelChoice
 from commonplace.index import open_cluster
-from commonplace.services.cluster.shared_search import SharedSearch
-from commonplace.services.cluster.tailer import Tailer
+from commonplace.services.cluster import SharedSearch, Tailer
 from commonplace.services.collections import Collection
 from commonplace.services.searches import search
 from commonplace.settings import Settings
 
 if TYPE_CHECKING:
-    from commonplace.index.shared.opensearch.cluster import SearchCluster
+    from commonplace.index.opensearch.cluster import SearchCluster
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 COMMIT = "c" * 40

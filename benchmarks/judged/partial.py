@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.judged.sets import DEPTH, Question, scored
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.embed import EmbeddingService, ModelChoice
-from commonplace.embed.vector_store import VectorStore
+from commonplace.embed.embedding_run import VectorStore
 from commonplace.services.collections import Collection
 from commonplace.services.searches import search
 from commonplace.settings import Settings

@@ -20,7 +20,7 @@ from commonplace.bootstrap import Application
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_past
-from commonplace.index.past.states import IndexedPast
+from commonplace.index.past import IndexedPast
 from commonplace.services.collections import Collection
 from commonplace.services.past import moment_of, section_blame
 from commonplace.services.past.section_blame import forget_blame

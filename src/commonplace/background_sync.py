@@ -81,7 +81,7 @@ def watch_and_sync(collection: Collection, closing: ExitStack, folder: Path, sec
         folder: Folder of the collection's files.
         seconds: Interval of the scans; 0 for none, None to choose by file system.
     """
-    from commonplace.index.process.allocator import tune_allocator
+    from commonplace.index.process import tune_allocator
     from commonplace.store.disk.inotify import reports_changes
 
     tune_allocator()

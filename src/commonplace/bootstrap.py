@@ -23,20 +23,19 @@ from commonplace.registration import OpenContext, followed_remotes, registered, 
 from commonplace.services.collections import Collection, Collections, unique_name
 from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
-from commonplace.settings import Settings
-from commonplace.settings.folders import in_git, is_folder
+from commonplace.settings import Settings, in_git, is_folder
 
 if TYPE_CHECKING:
-    from commonplace.domain.cluster.shared_index import SharedBase
+    from commonplace.domain.cluster import SharedBase
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.semantic.ports import Reranker, SemanticIndex
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
-    from commonplace.index.process.queue import OtherProcesses
+    from commonplace.index.process import OtherProcesses
     from commonplace.plugins.loader import Plugins
     from commonplace.replication import Follower
-    from commonplace.services.cluster.tailer import Tailer
+    from commonplace.services.cluster import Tailer
     from commonplace.services.extensions import Extensions
     from commonplace.shared_engine import SharedEngine
 
@@ -304,9 +303,9 @@ class Application:
 
 def share_updates(others: OtherProcesses) -> None:
     """Let the indexes of this process wait for index updates of other processes that serve the same folders."""
-    from commonplace.index.process import queue
+    from commonplace.index import process
 
-    queue.share_updates(others)
+    process.share_updates(others)
 
 
 def open_application(folders: Sequence[Path], settings: Settings) -> Application:
@@ -367,8 +366,8 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
         ConfigError, UnavailableError, StorageError: kind "model": installation failed.
     """
     from commonplace.domain.libraries import SEARCH_LIBRARIES, require_libraries
-    from commonplace.embed.model.installer import install_model as install
-    from commonplace.embed.model.model_folder import MODEL, installed
+    from commonplace.embed.installer import MODEL, installed
+    from commonplace.embed.installer import install_model as install
 
     if anew or source or not installed(settings.model_dir):
         install(settings.model_dir, source, say)

@@ -12,25 +12,17 @@ from typing import TYPE_CHECKING
 
 from commonplace.bootstrap import Application, open_application, share_updates
 from commonplace.domain.errors import ConfigError
-from commonplace.faces.access.authentication import Authenticator
-from commonplace.faces.access.code_flow import CodeFlow
-from commonplace.faces.access.keys import KeyStore
-from commonplace.faces.access.process_secret import secret_for, share_secret
-from commonplace.faces.access.rate_limits import DEFAULT_RATE, Buckets, RateLimiter
-from commonplace.faces.access.tokens import TokenVerifier
-from commonplace.faces.access.used_once import UsedOnce
+from commonplace.faces.access.authentication import Authenticator, KeyStore
+from commonplace.faces.access.callers import DEFAULT_RATE, Buckets, RateLimiter
+from commonplace.faces.access.tokens import CodeFlow, TokenVerifier
+from commonplace.faces.access.used_once import UsedOnce, secret_for, share_secret
 from commonplace.faces.freshness import CommitWaits, FreshnessGate
-from commonplace.faces.http.allowed_hosts import allowed_hosts_of, is_loopback
-from commonplace.faces.http.app import App, MountedApp, small_body
-from commonplace.faces.http.guard import Guard, RouteRules
-from commonplace.faces.http.listener import BindAddress, listening
-from commonplace.faces.http.metadata import METADATA, ResourceMetadata
+from commonplace.faces.http.app import METADATA, App, MountedApp, ResourceMetadata, small_body
+from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of, is_loopback
+from commonplace.faces.http.inherited import GROW_SECONDS, BindAddress, listening
 from commonplace.faces.http.metrics import Metrics
-from commonplace.faces.http.operations.forwarded_writes import ForwardedWrites
-from commonplace.faces.http.operations.readiness import Readiness
-from commonplace.faces.http.operations.webhooks import GitWebhook
+from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Readiness
 from commonplace.faces.http.server import Drain, End, Indexed, Worker, serve
-from commonplace.faces.http.workers.inherited import GROW_SECONDS
 from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
@@ -54,7 +46,7 @@ from commonplace.settings import Tier
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject
     from commonplace.faces.cli.session import HttpOptions
-    from commonplace.faces.http.workers.inherited import Inherited
+    from commonplace.faces.http.inherited import Inherited
     from commonplace.faces.mcp.sdk import McpServer
     from commonplace.plugins.loader import Plugins
     from commonplace.services.collections import FoundDocument

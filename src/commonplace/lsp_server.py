@@ -11,8 +11,7 @@ from commonplace import build
 from commonplace.bootstrap import Application
 from commonplace.domain.libraries import require_libraries
 from commonplace.services.collections import Collections
-from commonplace.settings import Settings
-from commonplace.settings.folders import require_folders
+from commonplace.settings import Settings, require_folders
 
 
 def serve_editor(settings: Settings) -> None:

@@ -162,12 +162,12 @@ def _serve_until_gone(settings: Settings) -> None:
 
 def _host(arguments: Sequence[str], settings: Settings, hosting: HttpOptions) -> None:
     """Serve folders over HTTP until a signal ends the process. Starts worker processes if there are to be several."""
-    from commonplace.faces.http.workers.inherited import inherited
+    from commonplace.faces.http.inherited import inherited
 
     given = inherited(os.environ)
     if given is None and settings.workers != 1:
-        from commonplace.faces.http.listener import BindAddress, listening
-        from commonplace.faces.http.workers.supervisor import default_count, supervise
+        from commonplace.faces.http.inherited import BindAddress, listening
+        from commonplace.faces.http.supervisor import default_count, supervise
 
         _require_shareable(settings, hosting)
         listener = listening(BindAddress(settings.host, settings.port))
@@ -194,7 +194,7 @@ def _require_shareable(settings: Settings, hosting: HttpOptions) -> None:
 
 
 def _commit_mode(folder: Path) -> CommitMode:
-    from commonplace.settings.folders import in_git
+    from commonplace.settings import in_git
 
     return "auto" if in_git(folder) else "manual"
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from subprocess import Popen
 from urllib.parse import urlsplit
 
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, StorageError, UnavailableError
 from commonplace.domain.ports import Index, Store
-from commonplace.services.cluster.tailer import Tailer
+from commonplace.services.cluster import Tailer
 from commonplace.settings import Settings
 from commonplace.store.git_command import end_group
 from commonplace.store.replica.clone import ReplicaClone
@@ -50,7 +50,7 @@ CLOSE_SECONDS = 5.0
 
 
 class Follower:
-    """Implementation of `domain.cluster.replicas.Replica` for one clone.
+    """Implementation of `domain.cluster.Replica` for one clone.
 
     Args:
         clone: The clone.

@@ -8,12 +8,11 @@ import threading
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, cast
 
-from commonplace.domain.cluster.shared_index import SharedBase
+from commonplace.domain.cluster import SharedBase
 from commonplace.domain.errors import ConfigError, UnavailableError
 from commonplace.domain.ports import Index
 from commonplace.index import open_cluster
-from commonplace.services.cluster.shared_search import SharedSearch
-from commonplace.services.cluster.tailer import Tailer
+from commonplace.services.cluster import SharedSearch, Tailer
 from commonplace.settings import Settings
 
 if TYPE_CHECKING:

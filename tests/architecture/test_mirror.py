@@ -19,12 +19,18 @@ def mirrored(module: Path) -> set[Path]:
     """The test files of a module: `test_NAME.py` beside where it would be, and those in the folder `NAME`."""
     relative = module.relative_to(PACKAGE)
     folder = UNIT / relative.parent
+    if relative.name == "__init__.py":
+        return {path for path in (folder.with_name(f"test_{folder.name}.py"),) if path.exists()}
     alone = folder / f"test_{relative.name}"
     return {*([alone] if alone.exists() else []), *(folder / relative.stem).rglob("test_*.py")}
 
 
 def modules() -> list[Path]:
-    return [path for path in PACKAGE.rglob("*.py") if path.name not in {"__init__.py", "__main__.py"}]
+    return [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__main__.py" and (path.name != "__init__.py" or has_code(path))
+    ]
 
 
 def has_code(module: Path) -> bool:

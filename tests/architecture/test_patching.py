@@ -10,7 +10,7 @@ from support import ROOT
 
 REPLACED = {
     "tests/helpers/spaces/places.py",
-    "tests/unit/embed/test_background.py",
+    "tests/unit/embed/local/test_background.py",
     "tests/unit/faces/cli/test_text_input.py",
     "tests/unit/index/test_index_files.py",
     "tests/unit/index/test_ingestion.py",

@@ -17,7 +17,7 @@ import pytest
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import ListQuery
 from commonplace.index import open_index, open_past
-from commonplace.index.past.states import MAX_STATES, IndexedPast
+from commonplace.index.past import MAX_STATES, IndexedPast
 from commonplace.store import open_store
 from histories import replayed
 from indexed import answers

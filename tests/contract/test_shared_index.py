@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.shared_index import BranchPosition, IndexDifferences, SharedBase
+from commonplace.domain.cluster import BranchPosition, IndexDifferences, SharedBase
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, Hit, SearchQuery, SortKey
 from commonplace.index import open_index
-from commonplace.index.shared.page_store import PageStore
 from filtering import documents, filters, passes
 from opensearch_cluster.engines import COMMIT, Engine, cluster, embedded, new_base, page, pages, shown
+from page_store import PageStore
 from support import SOAK, eventually
 
 TEXTS = {

@@ -7,11 +7,11 @@ from contextlib import closing
 
 import pytest
 
-from commonplace.domain.cluster.shared_index import BranchPosition
+from commonplace.domain.cluster import BranchPosition
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import SearchQuery
-from commonplace.index.shared.opensearch.cluster import SearchCluster
-from commonplace.index.shared.opensearch.connection import ClusterAddress
+from commonplace.index.opensearch.cluster import SearchCluster
+from commonplace.index.opensearch.connection import ClusterAddress
 from opensearch_cluster.cluster import running
 from opensearch_cluster.engines import COMMIT, Engine, new_base, pages
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.shared_index import LinkLabels, SharedBase, no_labels
+from commonplace.domain.cluster import LinkLabels, SharedBase, no_labels
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.similarity import QuestionVector
 from commonplace.index import open_index
 from commonplace.index.local import LocalIndex
-from commonplace.services.cluster.shared_search import OWN_ANSWER, PARTIAL, SharedSearch
-from commonplace.services.cluster.tailer import Tailer
+from commonplace.services.cluster import OWN_ANSWER, PARTIAL, SharedSearch, Tailer
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import ReplicaSource
 from opensearch_cluster.engines import Engine, cluster, embedded

@@ -282,10 +282,10 @@ def test_the_owner_of_a_file_is_kept(base: Path) -> None:
 
 
 LOOKING = """\
-from commonplace.embed.model.model_folder import find_model
-from commonplace.embed.model.installer import install_model
+from commonplace.embed.installer import find_model
+from commonplace.embed.installer import install_model
 from commonplace.faces import clients
-from commonplace.settings.folders import is_folder
+from commonplace.settings import is_folder
 from commonplace.store.discovery import diagnose
 from commonplace.toolsets.projects.remote.setup import open_project_store
 """

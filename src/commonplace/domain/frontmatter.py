@@ -18,9 +18,8 @@ from commonplace.domain.documents import Document, Finding, Frontmatter, Span
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json, equal_json
-from commonplace.domain.yamlblock.emitter import as_json_types
-from commonplace.domain.yamlblock.key_edits import change_keys
-from commonplace.domain.yamlblock.loader import MAX_YAML_CHARS, LoadedYaml, YamlProblem, load
+from commonplace.domain.yaml_edits import as_json_types, change_keys
+from commonplace.domain.yaml_loader import MAX_YAML_CHARS, LoadedYaml, YamlProblem, load
 
 MAX_SALVAGED_KEYS = 200
 """Maximum number of keys that are parsed separately in a broken block."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import import_module
+from typing import Protocol
+from urllib.parse import urlsplit
 
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.schema import FieldRule, Schema
-from commonplace.domain.schema.formats import FORMATS, is_date
-from commonplace.domain.schema.patterns import compiled
 from commonplace.domain.settings_values import number_of, scalar_text, text_of
 
 MAX_FORMAT_TEXT = 500
@@ -239,3 +242,118 @@ _EXPECTATIONS: Mapping[str, Callable[[FieldRule, Json], str]] = {
 def _shown(value: Json) -> str:
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= MAX_SHOWN_FIELD else f"{text[: MAX_SHOWN_FIELD - 3]}..."
+
+
+# Named formats of texts, such as dates and URLs.
+
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ][0-9]{2}:[0-9]{2}.*)?")
+_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+")
+_ID = re.compile(r"[^\W_](?:[\w./-]*\w)?")
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a calendar date `YYYY-MM-DD`, optionally followed by a time."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return False
+    year, month, day = (int(part) for part in match.groups())
+    if not 1 <= month <= len(_DAYS) or not 1 <= day <= _DAYS[month - 1]:
+        return False
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return (month, day) != (2, 29) or leap
+
+
+def is_moment(text: str) -> bool:
+    """Whether a text is a calendar date with a time, `YYYY-MM-DDTHH:MM` or longer."""
+    return is_date(text) and len(text) > len("YYYY-MM-DD")
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return bool(parts.scheme and (parts.netloc or parts.scheme == "mailto") and not re.search(r"\s", text))
+
+
+FORMATS: Mapping[str, tuple[str, Callable[[str], bool]]] = {
+    "iso8601": ("a date YYYY-MM-DD (ISO8601)", is_date),
+    "date": ("a date YYYY-MM-DD", is_date),
+    "datetime": ("a date and a time YYYY-MM-DDTHH:MM", is_moment),
+    "url": ("a URL such as https://example.org/page", _is_url),
+    "uri": ("a URI such as https://example.org/page", _is_url),
+    "email": ("an email address", lambda text: _EMAIL.fullmatch(text) is not None),
+    "id": ("an id such as alpha-beta", lambda text: _ID.fullmatch(text) is not None),
+}
+"""Named formats, by name in lower case: description of a valid value, and the test."""
+
+
+# Regular expressions of a `kb.yaml`, matched with a time limit, because the expressions are untrusted.
+
+
+MAX_SECONDS = 0.5
+"""Maximum CPU time of one match in seconds. Ordinary expressions need a thousandth of it."""
+MAX_LENGTH = 2_000
+"""Maximum length of an expression in characters."""
+_BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{\d+(?:,\d*)?\}|\{,\d*\}|(\{)", re.DOTALL)
+"""Captures a brace that does not begin a repetition count: a literal in `re`, but fuzzy matching in `regex`."""
+
+
+class _Compiled(Protocol):
+    """A compiled expression of the package `regex`, which has no type annotations."""
+
+    def fullmatch(self, text: str, /, *, timeout: float) -> object: ...
+    def search(self, text: str, /, *, timeout: float) -> object: ...
+
+
+class Expression:
+    """A valid expression. After a match has taken too long, the expression matches everything."""
+
+    def __init__(self, expression: _Compiled) -> None:
+        self._expression = expression
+        self.too_slow = False
+        """Whether a match took too long."""
+
+    def matches(self, text: str) -> bool:
+        """Whether the expression matches the whole text."""
+        return self._answer(self._expression.fullmatch, text)
+
+    def occurs_in(self, text: str) -> bool:
+        """Whether the expression matches a part of the text."""
+        return self._answer(self._expression.search, text)
+
+    def _answer(self, match: Callable[..., object], text: str) -> bool:
+        if not self.too_slow:
+            try:
+                return match(text, timeout=MAX_SECONDS) is not None
+            except (TimeoutError, MemoryError):
+                self.too_slow = True
+        return True
+
+
+def compiled(pattern: str, *, by_line: bool = False) -> Expression | None:
+    """The expression; None if it is invalid or too long.
+
+    Python's `re` determines whether the expression is valid. Matching uses the package `regex`, which has a timeout: a
+    match by `re` may take exponential time (https://en.wikipedia.org/wiki/ReDoS) and cannot be interrupted.
+
+    Args:
+        pattern: The expression.
+        by_line: Whether to ignore case, and to match `^` and `$` at the ends of each line.
+    """
+    return _compiled(pattern, by_line)
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str, by_line: bool, /) -> Expression | None:
+    engine = import_module("regex")  # imported on demand: most bases have no expression
+    flags = engine.VERSION0 | (engine.IGNORECASE | engine.MULTILINE if by_line else 0)
+    if len(pattern) > MAX_LENGTH:
+        return None
+    try:
+        re.compile(pattern)
+        return Expression(engine.compile(_BRACE.sub(lambda m: rf"\{m[0]}" if m[1] else m[0], pattern), flags))
+    except (re.error, engine.error, ValueError, OverflowError, RecursionError, MemoryError):
+        return None

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.ports import Index
-from commonplace.embed.background import BackgroundEmbedder
-from commonplace.embed.local import SERVING_SECONDS, LocalSemanticIndex
+from commonplace.embed.local import SERVING_SECONDS, BackgroundEmbedder, LocalSemanticIndex
 from commonplace.embed.models import Model, ModelChoice
 
 if TYPE_CHECKING:
-    from commonplace.domain.cluster.shared_index import SharedBase
-    from commonplace.domain.cluster.shared_vectors import EmbeddingWork, SharedVectors
-    from commonplace.embed.shared import SharedSemanticIndex
-    from commonplace.embed.worker import EmbeddingWorker
+    from commonplace.domain.cluster import EmbeddingWork, SharedBase, SharedVectors
+    from commonplace.embed.shared import EmbeddingWorker, SharedSemanticIndex
 
 
 class EmbeddingService:
@@ -63,7 +60,7 @@ class EmbeddingService:
             stop: Stops the work.
             names: Names of the bases to embed; empty for all.
         """
-        from commonplace.embed.worker import EmbeddingWorker
+        from commonplace.embed.shared import EmbeddingWorker
 
         return EmbeddingWorker(self.model, work, stop, names)
 

@@ -1,9 +1,13 @@
-"""Encodes texts by a model on a server with OpenAI's API (`POST /embeddings`)."""
+"""Models behind HTTP endpoints: an encoder of texts, and a reranker of hits."""
 
 from __future__ import annotations
 
 import math
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TooLateError
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, cast
@@ -13,10 +17,14 @@ import numpy as np
 
 from commonplace.domain.errors import StorageError, UnavailableError
 from commonplace.domain.json import Json
-from commonplace.embed.unit_vectors import normalized
+from commonplace.embed.encoders import normalized
 
 if TYPE_CHECKING:
     from commonplace.embed.encoders import Vectors
+
+
+# Encodes texts by a model on a server with OpenAI's API (`POST /embeddings`).
+
 
 QUESTION_SECONDS = 3.0
 """Timeout in seconds of a query, after which search falls back to words."""
@@ -103,4 +111,108 @@ def _unavailable(reason: str) -> UnavailableError:
         f"The embedding endpoint does not serve: {reason}.",
         kind="model",
         hint="Search by words still works; check the server at embedding_url.",
+    )
+
+
+# A cross-encoder on a server with the API of Jina and Cohere (`POST /rerank`), which local servers offer, too.
+
+
+RERANK_SECONDS = 0.3
+"""Timeout in seconds of a request, after which the order of hits remains unchanged."""
+PAUSE_SECONDS = 10.0
+"""Seconds after a failure in which no request is sent, so that searches do not wait for a failing server."""
+
+
+class EndpointReranker:
+    """A cross-encoder on a server.
+
+    Args:
+        url: Base URL before `/rerank`, such as `http://localhost:8012/v1`.
+        model: The server's name of the model; "" for its only model.
+        key: API key of the server; "" for none.
+        seconds: Timeout of a request in seconds.
+    """
+
+    def __init__(self, url: str, model: str = "", key: str = "", seconds: float = RERANK_SECONDS) -> None:
+        self._url = f"{url.rstrip('/')}/rerank"
+        self._model = model
+        self._key = key
+        self._seconds = seconds
+        self._failed = -math.inf
+        self._reason = ""
+
+    def scores(self, question: str, passages: Sequence[str]) -> Sequence[float]:
+        """Scores of the passages as answers to the question; higher is better.
+
+        Raises:
+            UnavailableError: kind "model": the server timed out, or its answer is invalid.
+        """
+        if time.monotonic() - self._failed < PAUSE_SECONDS:
+            raise _reranker_unavailable(self._reason)
+        body: dict[str, Json] = {"query": question, "documents": list(passages)}
+        if self._model:
+            body["model"] = self._model
+        try:
+            return _scores(self._answer(body), len(passages))
+        except _FailureError as error:
+            self._failed, self._reason = time.monotonic(), str(error)
+            raise _reranker_unavailable(self._reason) from error
+
+    def _answer(self, body: Mapping[str, Json]) -> Json:
+        """Send a request in a thread, so that its whole duration is limited; the client only limits single reads."""
+        answer: Future[Json] = Future()
+
+        def ask() -> None:
+            try:
+                response = self._http.post(self._url, json=body, timeout=self._seconds)
+                response.raise_for_status()
+                answer.set_result(cast("Json", response.json()))
+            except httpx2.HTTPStatusError as error:
+                answer.set_exception(_FailureError(f"it answered with status {error.response.status_code}"))
+            except httpx2.TimeoutException:
+                answer.set_exception(_FailureError(self._late))
+            except (httpx2.HTTPError, httpx2.InvalidURL):
+                answer.set_exception(_FailureError("it cannot be reached"))
+            except (ValueError, RecursionError):
+                answer.set_exception(_FailureError("its answer is not JSON"))
+
+        threading.Thread(target=ask, name="rerank", daemon=True).start()
+        try:
+            return answer.result(timeout=self._seconds)
+        except TooLateError:
+            raise _FailureError(self._late) from None
+
+    @property
+    def _late(self) -> str:
+        return f"no answer within {1000 * self._seconds:.0f} ms"
+
+    @cached_property
+    def _http(self) -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        return httpx2.Client(headers=headers)
+
+
+class _FailureError(Exception):
+    """A failed request; the message gives the reason."""
+
+
+def _scores(answer: Json, count: int) -> list[float]:
+    """The scores of an answer in the order of the passages."""
+    results = answer.get("results") if isinstance(answer, Mapping) else None
+    scores: dict[int, float] = {}
+    for one in results if isinstance(results, Sequence) and not isinstance(results, str) else ():
+        at = one.get("index") if isinstance(one, Mapping) else None
+        score = one.get("relevance_score") if isinstance(one, Mapping) else None
+        if isinstance(at, int) and isinstance(score, int | float) and math.isfinite(score):
+            scores[at] = float(score)
+    if set(scores) != set(range(count)):
+        raise _FailureError("its answer does not have one finite score for each passage")
+    return [scores[at] for at in range(count)]
+
+
+def _reranker_unavailable(reason: str) -> UnavailableError:
+    return UnavailableError(
+        f"The reranker does not serve: {reason}.",
+        kind="model",
+        hint="The order is that of the search alone; check the server at rerank_url.",
     )

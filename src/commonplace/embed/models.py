@@ -75,7 +75,7 @@ class Model:
             return f"Libraries are not installed: {', '.join(absent)}. Run: commonplace model install"
         if self._choice.url or self._choice.folder:
             return ""
-        from commonplace.embed.model.model_folder import find_model
+        from commonplace.embed.installer import find_model
 
         try:
             found = find_model(self._choice.models)
@@ -95,7 +95,7 @@ class Model:
             return self._choice.model
         if self._choice.folder:
             return self._choice.folder.name
-        from commonplace.embed.model.model_folder import MODEL
+        from commonplace.embed.installer import MODEL
 
         return MODEL
 
@@ -141,8 +141,8 @@ class Model:
             from commonplace.embed.endpoint import EndpointEncoder
 
             return EndpointEncoder(choice.url, choice.model, choice.key)
-        from commonplace.embed.model.encoder import OnnxEncoder
-        from commonplace.embed.model.model_folder import find_model, open_folder
+        from commonplace.embed.encoder import OnnxEncoder
+        from commonplace.embed.installer import find_model, open_folder
 
         found = open_folder(choice.folder) if choice.folder else find_model(choice.models)
         if found is None:
@@ -178,6 +178,6 @@ def open_reranker(url: str | None, model: str, key: str) -> Reranker | None:
     """The cross-encoder of a server; None without a URL. Opens no connection."""
     if not url:
         return None
-    from commonplace.embed.reranker import EndpointReranker
+    from commonplace.embed.endpoint import EndpointReranker
 
     return EndpointReranker(url, model, key)

@@ -14,12 +14,11 @@ import anyio.to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.domain.cluster.notices import recording_notices
-from commonplace.domain.cluster.written_commits import recording_written
+from commonplace.domain.cluster import recording_notices, recording_written
 from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.responses import send_error
-from commonplace.services.cluster.freshness import WAIT_SECONDS, commits_before, contained_commits, wait_for_commits
+from commonplace.services.cluster import WAIT_SECONDS, commits_before, contained_commits, wait_for_commits
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 
@@ -51,12 +50,12 @@ class CommitWaits:
 
         Args:
             collections: The collections that the caller may use.
-            text: Same as in `services.cluster.freshness.wait_for_commits`.
+            text: Same as in `services.cluster.wait_for_commits`.
             seconds: Timeout in seconds.
 
         Raises:
             UnavailableError: too many callers are waiting already.
-            KnowledgeError: same as `services.cluster.freshness.wait_for_commits`.
+            KnowledgeError: same as `services.cluster.wait_for_commits`.
         """
         if self._waiting >= MAX_WAITING:
             raise UnavailableError("Too many requests wait for commits.", kind="commit", hint="Try again in a moment.")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from commonplace.domain.markdown.link_sides import PageSide
     from commonplace.domain.ports import Store
     from commonplace.index.local import LocalIndex
-    from commonplace.index.past.states import IndexedPast
-    from commonplace.index.shared.opensearch.cluster import SearchCluster
+    from commonplace.index.opensearch.cluster import SearchCluster
+    from commonplace.index.past import IndexedPast
 
 
 def open_index(
@@ -62,8 +62,8 @@ def open_cluster(
     Raises:
         ConfigError: kind "engine": an argument is invalid, or the client is not installed.
     """
-    from commonplace.index.shared.opensearch.cluster import SearchCluster  # noqa: PLC0415 - optional
-    from commonplace.index.shared.opensearch.connection import ClusterAddress  # noqa: PLC0415 - optional
+    from commonplace.index.opensearch.cluster import SearchCluster  # noqa: PLC0415 - optional
+    from commonplace.index.opensearch.connection import ClusterAddress  # noqa: PLC0415 - optional
 
     return SearchCluster(ClusterAddress(tuple(urls), user, password, authority), prefix)
 
@@ -81,7 +81,7 @@ def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> In
 
     if not isinstance(store, StoreWithPast) or store.past is None:
         return None
-    from commonplace.index.past.states import IndexedPast  # noqa: PLC0415 - shell completion needs none of them
+    from commonplace.index.past import IndexedPast  # noqa: PLC0415 - shell completion needs none of them
 
     live = cache_dir / store.identity / INDEX_FOLDER
     return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING)

@@ -19,7 +19,7 @@ from commonplace.domain.ports import Store
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.catalogue.database import Catalogue, grow, read_meta, sql, write_meta
 from commonplace.index.catalogue.document_rows import DATE_KNOWN, DATE_UNCOMMITTED, GIVEN_CREATED, GIVEN_UPDATED, encode
-from commonplace.index.process.allocator import trim_heap
+from commonplace.index.process import trim_heap
 
 log = logging.getLogger(__name__)
 

@@ -35,7 +35,7 @@ from commonplace.index.fulltext.snapshot import SnapshotCache
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextError, failures
 from commonplace.index.ingestion import Ingest
 from commonplace.index.links.queries import labels_written_first
-from commonplace.index.process.file_limit import raise_if_file_limit
+from commonplace.index.process import raise_if_file_limit
 from commonplace.index.references import NameIndex
 
 log = logging.getLogger(__name__)

@@ -34,12 +34,19 @@ from commonplace.index.catalogue.links import LinkWriter, has_links, mark_unreso
 from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.fulltext.document_text import text_from_json
 from commonplace.index.fulltext.tantivy_index import FullText
-from commonplace.index.ingest.parse_pool import Parse, parsing
-from commonplace.index.ingest.text_writers import LARGE_TEXT, FullTextBatch, RecentTextWriter
-from commonplace.index.ingest.transaction import Files, IngestTransaction, LoadedFile, Outcome
-from commonplace.index.process.garbage_collector import gc_disabled
+from commonplace.index.parse_pool import Parse, parsing
+from commonplace.index.process import gc_disabled
 from commonplace.index.sites.finder import SiteFinder
 from commonplace.index.sites.refresh import refresh_sites
+from commonplace.index.transaction import (
+    LARGE_TEXT,
+    Files,
+    FullTextBatch,
+    IngestTransaction,
+    LoadedFile,
+    Outcome,
+    RecentTextWriter,
+)
 
 log = logging.getLogger(__name__)
 

@@ -43,8 +43,7 @@ from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
 from commonplace.index.link_lookup import IndexLookup
 from commonplace.index.links.queries import LinkQueries, resolve_all
 from commonplace.index.links.sentences import with_sentences
-from commonplace.index.process.garbage_collector import freeze_objects
-from commonplace.index.process.queue import UpdateQueue
+from commonplace.index.process import UpdateQueue, freeze_objects
 from commonplace.index.sites.finder import SiteFinder
 from commonplace.index.watcher import FileChanges, Watcher
 

@@ -17,7 +17,7 @@ from commonplace.domain.errors import IndexingError, InvalidInputError, NotFound
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
-    from commonplace.domain.cluster.replicas import Replica
+    from commonplace.domain.cluster import Replica
     from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.query import Record

@@ -14,7 +14,7 @@ from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.schema.problems import declaration_findings
+from commonplace.domain.schema_problems import declaration_findings
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status

@@ -21,7 +21,7 @@ from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE
-from commonplace.domain.schema.problems import declaration_findings
+from commonplace.domain.schema_problems import declaration_findings
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.deadline import Deadline

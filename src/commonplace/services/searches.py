@@ -173,7 +173,7 @@ def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
     if len(asked) == 1:
         return [index.search(query) for index, query in asked]
     # Imported on demand, because most servers use no cluster.
-    from commonplace.services.cluster.shared_search import search_together  # noqa: PLC0415
+    from commonplace.services.cluster import search_together  # noqa: PLC0415
 
     return search_together(asked)
 

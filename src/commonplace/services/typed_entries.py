@@ -20,8 +20,15 @@ from commonplace.domain.frontmatter import set_fields, text_items
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
-from commonplace.domain.schema import COMMON_FIELDS, FIXED_KEYS, SCHEMA_FILE, EntryType, Schema, declared_schema
-from commonplace.domain.schema.entry_paths import new_entry_path
+from commonplace.domain.schema import (
+    COMMON_FIELDS,
+    FIXED_KEYS,
+    SCHEMA_FILE,
+    EntryType,
+    Schema,
+    declared_schema,
+    new_entry_path,
+)
 from commonplace.domain.settings_values import mapping_of
 from commonplace.domain.slugs import slug
 from commonplace.domain.validation import TypeOfReference, Violation, violations

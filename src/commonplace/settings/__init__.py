@@ -9,23 +9,24 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import TypeAlias, get_args, get_type_hints
 
-from commonplace.domain.errors import ConfigError
+from commonplace.domain.errors import ConfigError, NotFoundError, StorageError
 from commonplace.settings.declarations import (
     CURRENT_FOLDER,
     CommitMode,
+    Doc,
     LogLevel,
     Settings,
     Tier,
     WikilinkStyle,
+    value_as_text,
+    value_reader,
 )
-from commonplace.settings.doc import Doc
-from commonplace.settings.folders import is_remote
-from commonplace.settings.values import value_as_text, value_reader
 
 Environment: TypeAlias = Mapping[str, str]
 Flags: TypeAlias = Mapping[str, str | Sequence[str] | None]
@@ -272,3 +273,57 @@ def _kinds() -> dict[str, _Kind]:
 
 
 _KINDS = _kinds()
+
+
+# Checks of named folders.
+
+
+def names_layers(settings: Settings) -> bool:
+    """Whether layers are served instead of separate folders."""
+    return not (settings.manifest is None and settings.personal is None and settings.shared is None)
+
+
+def is_remote(text: str) -> bool:
+    """Whether a text names a Git remote: it contains `://`. Other texts name folders."""
+    return "://" in text
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder, or a link to one.
+
+    Raises:
+        StorageError: kind "folder": this cannot be determined, usually because a parent folder is not accessible.
+    """
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it contains a null byte"
+        raise StorageError(
+            f"The folder {path.name!r} cannot be looked at: {reason}.",
+            kind="folder",
+            hint="Give this user permission to enter the folders above it, or name another folder.",
+        ) from error
+
+
+def in_git(folder: Path) -> bool:
+    """Whether a folder is in a Git work tree; False if that cannot be determined."""
+    real = folder.resolve()
+    return any(os.path.exists(parent / ".git") for parent in (real, *real.parents))
+
+
+def require_folders(paths: Sequence[Path]) -> None:
+    """Check that paths from the command line are folders. Errors name the path as it was given.
+
+    Raises:
+        NotFoundError: kind "folder": the path does not exist or is a file.
+        StorageError: same as `is_folder`.
+    """
+    for path in paths:
+        if is_folder(path.expanduser()):
+            continue
+        if os.path.exists(path.expanduser()):
+            hint = f"Name its folder: {path.parent}"
+            raise NotFoundError(f"{str(path)!r} is a file, not a folder.", kind="folder", hint=hint)
+        raise NotFoundError(f"There is no folder {str(path)!r}.", kind="folder", hint="Name one that exists: -C PATH.")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import WRITES_SIGNATURE, WritesSignature, sign
+from commonplace.domain.cluster import WRITES_SIGNATURE, WritesSignature, sign
 from commonplace.store.git.commits import CommitMessage, Signature
 from commonplace.store.replica.clone_repository import parse_source
 from commonplace.store.replica.writer_lease import ForwardedWrite, format_writes

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from commonplace.faces.access.keys import KeyStore
+from commonplace.faces.access.authentication import KeyStore
 from commonplace.registration import TOOLSETS, load, registration_of
 from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, new_repo

@@ -9,21 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.shared_index import (
-    BranchPosition,
-    SharedBase,
-    SharedIndexReader,
-    SharedIndexWriter,
-    SharedPage,
-)
+from commonplace.domain.cluster import BranchPosition, SharedBase, SharedIndexReader, SharedIndexWriter, SharedPage
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Hit, SearchQuery, SearchResult
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
-from commonplace.index.shared.embedded import EmbeddedBases, EmbeddedReader, EmbeddedWriter
-from commonplace.index.shared.opensearch.connection import ClusterAddress, Connection
-from commonplace.index.shared.opensearch.reader import ClusterReader
-from commonplace.index.shared.opensearch.writer import ClusterWriter
+from commonplace.index.opensearch.cluster import ClusterReader
+from commonplace.index.opensearch.connection import ClusterAddress, Connection
+from commonplace.index.opensearch.writer import ClusterWriter
+from embedded_engine import EmbeddedBases, EmbeddedReader, EmbeddedWriter
 
 COMMIT = "c" * 40
 DATED = "2024-05-01T10:00:00Z"

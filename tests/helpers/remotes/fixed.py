@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import NotFoundError, UnavailableError
 
 COMMIT = "ab" * 20
@@ -12,7 +12,7 @@ COMMIT = "ab" * 20
 
 @dataclass
 class FixedReplica:
-    """A replica in a state of the test's choice; its methods fulfil `domain.cluster.replicas.Replica`."""
+    """A replica in a state of the test's choice; its methods fulfil `domain.cluster.Replica`."""
 
     url: str = "https://git.example.org/team/notes.git"
     now: ReplicaStatus = field(default_factory=lambda: ReplicaStatus(COMMIT, ready=True, age=2.25))

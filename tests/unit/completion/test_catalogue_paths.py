@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.completion.catalogue_paths import CATALOGUE_FILE, catalogue_paths, folder_key
+from commonplace.completion import CATALOGUE_FILE, catalogue_paths, folder_key
 from commonplace.index.stored.index_version import INDEX_FOLDER
 from shell import Shell
 

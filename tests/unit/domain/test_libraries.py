@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.domain import libraries
 from commonplace.domain.errors import ConfigError
-from commonplace.index.shared.opensearch.connection import ClusterAddress, Connection
+from commonplace.index.opensearch.connection import ClusterAddress, Connection
 from commonplace.lsp_server import serve_editor
 from commonplace.settings import load_settings
 from support import ROOT

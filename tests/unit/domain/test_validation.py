@@ -5,8 +5,7 @@ from __future__ import annotations
 from cases import each_case
 from commonplace.domain.json import Json
 from commonplace.domain.schema import EntryType, FieldRule, Schema
-from commonplace.domain.schema.formats import is_date
-from commonplace.domain.validation import violations
+from commonplace.domain.validation import is_date, violations
 
 DAY = "a date YYYY-MM-DD"
 

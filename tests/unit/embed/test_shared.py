@@ -8,8 +8,7 @@ from typing import cast
 
 import pytest
 
-from commonplace.domain.cluster.shared_index import SharedBase
-from commonplace.domain.cluster.shared_vectors import SharedVectors, VectorCounts
+from commonplace.domain.cluster import SharedBase, SharedVectors, VectorCounts
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import Filter
 from commonplace.domain.similarity import ChunkHit, Coverage, QuestionVector

@@ -10,7 +10,7 @@ from unicodedata import normalize
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
 from commonplace.index import open_index
 from commonplace.services.collections import Collection, Collections, as_stored, record_of

@@ -12,7 +12,7 @@ import pytest
 from commonplace.bootstrap import Application
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.query_parser import NO_WORDS
-from commonplace.embed.reranker import EndpointReranker
+from commonplace.embed.endpoint import EndpointReranker
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import evidence
 from commonplace.services.searches import FoundHits, search

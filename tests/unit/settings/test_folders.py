@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import NotFoundError, StorageError
-from commonplace.settings import default_settings
-from commonplace.settings.folders import in_git, is_folder, is_remote, names_layers, require_folders
+from commonplace.settings import default_settings, in_git, is_folder, is_remote, names_layers, require_folders
 from support import MakeRepo
 
 

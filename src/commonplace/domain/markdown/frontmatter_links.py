@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
 from commonplace.domain.markdown.link_syntax import NOWHERE, parse_wiki, path_range, split_sides, with_last_side
-from commonplace.domain.yamlblock.layout import YamlNode, layout
+from commonplace.domain.yaml_edits import YamlNode, layout
 
 LINKS_KEY = "links"
 """The key of typed links: a list of targets, or of mappings with a target and further fields of the link."""

@@ -21,7 +21,7 @@ from commonplace.domain.markdown.paths import (
     slashed,
     without_suffix,
 )
-from commonplace.domain.yamlblock.scalars import is_plain, scalar_text
+from commonplace.domain.yaml_loader import is_plain, scalar_text
 
 _MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
 _NOT_IN_WIKILINKS = re.compile(r"[\^|\[\]]")

@@ -19,7 +19,7 @@ from commonplace.domain.markdown.paths import joined
 from commonplace.domain.settings_values import list_of, mapping_of, text_of
 from commonplace.domain.sites.translations import is_language_code
 from commonplace.domain.sites.tree import Mount, SiteTree
-from commonplace.domain.yamlblock.loader import load
+from commonplace.domain.yaml_loader import load
 
 MAX_CONFIG_BYTES = 512_000
 """Maximum size of a configuration file in bytes."""

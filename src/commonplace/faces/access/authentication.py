@@ -1,16 +1,29 @@
-"""Authentication of HTTP requests: turns an `Authorization` header into a `Caller`, or raises."""
+"""Authentication of HTTP requests: turns an `Authorization` header into a `Caller`, or raises; and access keys."""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import hmac
-from dataclasses import dataclass, replace
+import json
+import os
+import re
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
 
-from commonplace.domain.errors import UnauthenticatedError
-from commonplace.faces.access.callers import Caller, least
-from commonplace.faces.access.keys import KEY_PREFIX, KeyStore, digest
+from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError, UnauthenticatedError
+from commonplace.faces.access.callers import TIERS, Caller, least
 from commonplace.faces.access.tokens import TokenVerifier
 from commonplace.faces.access.used_once import UsedOnce
 from commonplace.settings import Tier
+
+# Authentication of HTTP requests: turns an `Authorization` header into a `Caller`, or raises.
+
 
 BEARER_SCHEME = "bearer "
 SIGNED_OUT = "signed out"
@@ -78,3 +91,178 @@ def _token(authorization: str | None) -> str:
     if authorization is None or not authorization.lower().startswith(BEARER_SCHEME):
         raise UnauthenticatedError("A key is needed here.", kind="key", hint="Send it as 'Authorization: Bearer KEY'.")
     return authorization[len(BEARER_SCHEME) :].strip()
+
+
+# Access keys: random, shown once, and stored as SHA-256 with their permissions.
+
+
+KEY_PREFIX = "cpk_"
+"""Prefix of every key, so that secret scanners recognize leaked keys."""
+RANDOM_BYTES = 32
+KEY_FILE = "keys.json"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"(?! )[\w .@-]{1,60}(?<! )")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessKey:
+    """A stored key, without the key itself."""
+
+    id: str
+    name: str
+    sha256: str
+    """64 hex digits."""
+    tier: Tier
+    collections: tuple[str, ...] | None
+    """Names of the permitted collections; None for all."""
+    created: str
+    """ISO 8601, UTC."""
+
+    @property
+    def caller(self) -> Caller:
+        """The `Caller` that this key identifies."""
+        return Caller(f"key:{self.id}", self.tier, None if self.collections is None else frozenset(self.collections))
+
+
+class KeyStore:
+    """The access keys of one machine, in one file that only its owner can read.
+
+    Every request sees changes by other processes, so a revoked key is invalid at once.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / KEY_FILE
+        self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
+        self._any = False
+        self._first = self._stamp()
+        """Stamp of the file at construction. If the file has changed since, it has contained a key."""
+
+    def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, AccessKey]:
+        """Create a key. Returns the secret, which is not stored and cannot be shown again, and its record.
+
+        Raises:
+            InvalidInputError: the name is empty, too long, or contains characters that are not permitted.
+        """
+        if not _NAME.fullmatch(name):
+            raise InvalidInputError(
+                f"Invalid name {name[:60]!r}: expected 1 to 60 letters, digits, . _ @ -, or blanks between them",
+                kind="name",
+                hint="Name the key after who will use it.",
+            )
+        token = KEY_PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+        key = AccessKey(
+            id=secrets.token_hex(4),
+            name=name,
+            sha256=digest(token),
+            tier=tier,
+            collections=None if collections is None else tuple(collections),
+            created=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        )
+        with self._locked():
+            self._write((*self.all(), key))
+        return token, key
+
+    def revoke(self, id_or_name: str) -> AccessKey:
+        """Revoke a key. Running servers reject it at once.
+
+        Raises:
+            NotFoundError: no key has this id or name.
+            InvalidInputError: several keys have this name.
+        """
+        with self._locked():
+            keys = self.all()
+            found = [key for key in keys if key.id == id_or_name] or [key for key in keys if key.name == id_or_name]
+            if not found:
+                raise NotFoundError(
+                    f"There is no key {id_or_name[:60]!r}.", kind="key", hint="List the keys to see their ids."
+                )
+            if len(found) > 1:
+                raise InvalidInputError(
+                    f"{len(found)} keys are named {id_or_name!r}: {', '.join(key.id for key in found)}.",
+                    kind="key",
+                    hint="Give the id.",
+                )
+            self._write([key for key in keys if key != found[0]])
+        return found[0]
+
+    def all(self) -> tuple[AccessKey, ...]:
+        """All keys in order of creation.
+
+        Raises:
+            ConfigError: the file is damaged.
+        """
+        stamp = self._stamp()
+        if stamp is None:
+            return ()
+        if self._read[0] != stamp:
+            self._read = stamp, _keys_in(self._path)
+            self._any = self._any or bool(self._read[1]) or stamp != self._first
+        return self._read[1]
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def ever(self) -> bool:
+        """Whether a key exists, or existed at any time since construction."""
+        return bool(self.all()) or self._any
+
+    def find(self, token: str) -> AccessKey | None:
+        """The key that matches this token. Digests are compared in constant time."""
+        given = digest(token)
+        found: AccessKey | None = None
+        for key in self.all():
+            if hmac.compare_digest(key.sha256, given):
+                found = key
+        return found
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _write(self, keys: Sequence[AccessKey]) -> None:
+        beside = self._path.with_suffix(".part")
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"keys": [asdict(key) for key in keys]}, file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)
+
+
+def digest(token: str) -> str:
+    """The SHA-256 of a key. A plain hash suffices: a key has 256 random bits, which no dictionary contains."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _keys_in(path: Path) -> tuple[AccessKey, ...]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["keys"]
+        return tuple(_key(cast("dict[str, object]", row)) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ConfigError(
+            f"The file of access keys, {path.name}, is damaged.",
+            kind="keys",
+            hint="Correct or remove it; nobody is let in.",
+        ) from error
+
+
+def _key(row: dict[str, object]) -> AccessKey:
+    tier, collections, sha256 = row["tier"], row["collections"], str(row["sha256"])
+    if tier not in TIERS or not isinstance(collections, list | None) or not _DIGEST.fullmatch(sha256):
+        raise ValueError
+    names = None if collections is None else tuple(str(name) for name in cast("list[object]", collections))
+    return AccessKey(
+        id=str(row["id"]),
+        name=str(row["name"]),
+        sha256=sha256,
+        tier=tier,
+        collections=names,
+        created=str(row["created"]),
+    )

@@ -1,13 +1,25 @@
-"""The caller of a request, and its place in the ASGI scope."""
+"""The callers of a server: who they are, how often they may call, and which worker has their session."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TypeAlias
+from threading import Lock
+from typing import NamedTuple, Protocol, TypeAlias
 
+from starlette.datastructures import Headers
+from starlette.types import Message, Scope, Send
+
+from commonplace.domain.errors import RateLimitedError
 from commonplace.settings import Tier
+
+# The caller of a request, and its place in the ASGI scope.
+
 
 SCOPE_KEY = "commonplace.caller"
 """Key of an ASGI scope under which the guard stores the `Caller`."""
@@ -95,3 +107,164 @@ def least(one: Tier, other: Tier) -> Tier:
 def allows(tier: Tier, needed: Tier) -> bool:
     """Whether a caller of this tier may do what requires tier `needed`."""
     return TIERS.index(needed) <= TIERS.index(tier)
+
+
+# Header fields used for authorization.
+
+
+def combined(headers: Headers, name: str) -> str:
+    """All values of a header field joined by commas, or "" if it is absent (RFC 9110, 5.3).
+
+    Joining prevents this server and a proxy from choosing different values of a repeated field.
+    """
+    return ", ".join(headers.getlist(name))
+
+
+def authorization(headers: Headers) -> str | None:
+    """The `Authorization` header, or None. Programs have no other credentials."""
+    return combined(headers, "authorization") if "authorization" in headers else None
+
+
+# Rate limits: one token bucket for each caller, refilled steadily.
+
+
+DEFAULT_RATE = 6_000
+"""Default limit, in calls per minute."""
+WRONG_KEY = 20
+"""Cost of a request with a wrong key, in calls."""
+MAX_CALLERS = 10_000
+"""Maximum number of buckets. Beyond this, the least recently used bucket is removed, which is full again by then."""
+
+
+class Bucket(NamedTuple):
+    """The calls that a caller had left at a moment."""
+
+    left: float
+    since: float
+    """Time of the last change, in seconds of the limiter's clock."""
+
+
+Change: TypeAlias = Callable[[Bucket | None], Bucket]
+"""Maps a caller's bucket (None for a new caller) to its replacement."""
+
+
+class Buckets(Protocol):
+    """Storage for the buckets of all callers."""
+
+    def change(self, caller: str, change: Change) -> None:
+        """Replace a caller's bucket by the result of `change`, atomically."""
+        ...
+
+
+class ProcessBuckets:
+    """Buckets in the memory of one process."""
+
+    def __init__(self) -> None:
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+        self._lock = Lock()
+
+    def change(self, caller: str, change: Change) -> None:
+        """Replace a caller's bucket. Above `MAX_CALLERS`, the least recently used buckets are removed."""
+        with self._lock:
+            self._buckets[caller] = change(self._buckets.pop(caller, None))
+            while len(self._buckets) > MAX_CALLERS:
+                self._buckets.popitem(last=False)
+
+
+class RateLimiter:
+    """Limits the call rate of each caller.
+
+    Args:
+        per_minute: Permitted calls per minute, and the size of a burst; 0 for no limit.
+        clock: Monotonic clock in seconds, the same for all limiters that share the buckets.
+        buckets: Storage of the buckets; None for this process's memory.
+    """
+
+    def __init__(
+        self, per_minute: int, clock: Callable[[], float] = time.monotonic, buckets: Buckets | None = None
+    ) -> None:
+        self._rate = per_minute / 60
+        self._burst = float(per_minute)
+        self._clock = clock
+        self._buckets = buckets or ProcessBuckets()
+
+    def take(self, caller: str, calls: int = 1) -> None:
+        """Count calls. Refused calls are not counted.
+
+        Args:
+            caller: The caller's name, as in `Caller.counted_as`.
+            calls: Cost of the request in calls; capped at the burst size.
+
+        Raises:
+            RateLimitedError: the limit is exceeded; the context has `retry_after` in whole seconds.
+        """
+        if not self._rate:
+            return
+        cost = min(float(calls), self._burst)
+        missing = 0.0
+
+        def change(bucket: Bucket | None) -> Bucket:
+            nonlocal missing
+            now = self._clock()
+            left, since = bucket or (self._burst, now)
+            left = min(self._burst, left + (now - since) * self._rate)
+            missing = cost - left
+            return Bucket(left if missing > 0 else left - cost, now)
+
+        self._buckets.change(caller, change)
+        if missing > 0:
+            wait = math.ceil(missing / self._rate)
+            raise RateLimitedError(
+                "Too many calls.", kind="rate", hint=f"Wait {wait} s and go on more slowly.", retry_after=wait
+            )
+
+
+# Routing of MCP sessions to workers: a session id ends in the number of its worker, as in `0f3a….2`.
+
+
+HEADER = b"mcp-session-id"
+_OWNED = re.compile(rb"(.+)\.([0-9]{1,18})", re.DOTALL)
+_HEAD_LINE = re.compile(rb"\r\nmcp-session-id:[ \t]*[!-~]+\.([0-9]{1,18})[ \t]*\r\n", re.IGNORECASE)
+
+
+def owner_in(head: bytes) -> int | None:
+    """The number of the worker that owns the request's session; None if the request has no such session id.
+
+    Args:
+        head: Request line and headers, including the final empty line.
+    """
+    found = _HEAD_LINE.search(head)
+    return int(found[1]) if found else None
+
+
+def without_owner(scope: Scope, worker: int) -> Scope:
+    """The request with the worker's number removed from its session id.
+
+    An id of another worker is unchanged: no session has it, so the client gets the error for an unknown session.
+    """
+    return {
+        **scope,
+        "headers": [(name, _plain(value, worker) if name == HEADER else value) for name, value in _of(scope)],
+    }
+
+
+def with_owner(send: Send, worker: int) -> Send:
+    """Wrap `send` so that session ids in responses end in the worker's number."""
+    mark = f".{worker}".encode()
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [(name, value + mark if name.lower() == HEADER else value) for name, value in _of(message)]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return sent
+
+
+def _of(message: Message | Scope) -> Sequence[tuple[bytes, bytes]]:
+    return message.get("headers") or ()
+
+
+def _plain(value: bytes, worker: int) -> bytes:
+    found = _OWNED.fullmatch(value)
+    return found[1] if found and int(found[2]) == worker else value

@@ -6,7 +6,9 @@ They are empty files named by a digest, so that all processes of a machine share
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
+import secrets
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -75,3 +77,23 @@ class UsedOnce:
                 # A new file has the time of its creation until `take` sets its own.
                 if entry.stat(follow_symlinks=False).st_mtime < now - _SWEEP_SECONDS:
                     Path(entry.path).unlink()
+
+
+# The secret with which a server seals its own values: random at each start, shared by its workers.
+
+
+SECRET_BYTES = 32
+
+
+class _Secret:
+    value = secrets.token_bytes(SECRET_BYTES)
+
+
+def share_secret(value: bytes) -> None:
+    """Set the secret that all workers share. Must be called before `secret_for`."""
+    _Secret.value = value
+
+
+def secret_for(purpose: str) -> bytes:
+    """Derive a 32-byte key for one purpose."""
+    return hmac.digest(_Secret.value, purpose.encode(), "sha256")

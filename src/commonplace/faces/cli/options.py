@@ -12,8 +12,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from commonplace.domain.errors import ConfigError
-from commonplace.settings import Flags, Settings, about
-from commonplace.settings.folders import names_layers
+from commonplace.settings import Flags, Settings, about, names_layers
 
 LAYERS_TOOLSET = "cascade"
 """Name of the toolset that serves layers."""

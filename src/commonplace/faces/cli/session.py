@@ -13,8 +13,7 @@ from commonplace.domain.addresses import MAX_SHOWN_ADDRESS
 from commonplace.domain.errors import ConfigError, InvalidInputError
 from commonplace.faces.cli.output import Output
 from commonplace.faces.cli.progress import progress_bar
-from commonplace.settings import CommitMode, Flags, Settings, load_settings
-from commonplace.settings.folders import require_folders
+from commonplace.settings import CommitMode, Flags, Settings, load_settings, require_folders
 
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.diagnostics import Diagnostic

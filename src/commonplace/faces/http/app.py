@@ -12,6 +12,8 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError, UnavailableError
+from commonplace.faces.access.callers import TIERS
+from commonplace.faces.access.tokens import SCOPE_PREFIX
 from commonplace.faces.http.guard import Guard, RouteRules
 from commonplace.faces.responses import send_error, send_json
 
@@ -131,3 +133,28 @@ async def _no_method(scope: Scope, receive: Receive, send: Send) -> None:
 
 _HEALTH = MountedApp("/health", _health, RouteRules(small_body, lambda _: True), is_document=True)
 _NOTHING = MountedApp("", _nothing, RouteRules(small_body, lambda _: False))
+
+
+# Metadata of the protected resource: names the authorization server for clients without a token (RFC 9728).
+
+
+METADATA = "/.well-known/oauth-protected-resource"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceMetadata:
+    """The metadata document. Served at its own path, and at that path followed by the resource's path."""
+
+    resource: str
+    issuer: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond with the document."""
+        del receive
+        document = {
+            "resource": self.resource,
+            "authorization_servers": [self.issuer],
+            "scopes_supported": [f"{SCOPE_PREFIX}{tier}" for tier in TIERS],
+            "bearer_methods_supported": ["header"],
+        }
+        await send_json(send, 200, document, with_body=scope["method"] != "HEAD")

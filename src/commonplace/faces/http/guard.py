@@ -1,34 +1,173 @@
-"""The guard of every route: checks host name, key, rate and size.
-
-An admitted request has a caller and a complete body.
-"""
+"""Reading of a request's body: completely, within its size limit and timeout, before it is processed."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
+from urllib.parse import urlsplit
 
+import anyio
 import anyio.to_thread
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, UnauthenticatedError
-from commonplace.faces.access.authentication import Authenticator
-from commonplace.faces.access.callers import SCOPE_KEY, Caller, Networks, client_address, is_proxy
-from commonplace.faces.access.credentials import authorization, combined
-from commonplace.faces.access.rate_limits import WRONG_KEY, RateLimiter
-from commonplace.faces.access.tokens import LEAST_SCOPE
-from commonplace.faces.http.allowed_hosts import AllowedHosts, is_loopback
-from commonplace.faces.http.bodies import (
-    ClientDisconnectError,
-    RequestTimeoutError,
-    UnfinishedBodies,
-    buffered_body,
-    replayed,
+from commonplace.domain.errors import (
+    ForbiddenError,
+    InvalidInputError,
+    KnowledgeError,
+    RateLimitedError,
+    TooLargeError,
+    UnauthenticatedError,
+    UnavailableError,
 )
-from commonplace.faces.http.cors import is_preflight, send_preflight, shared
+from commonplace.faces.access.authentication import Authenticator
+from commonplace.faces.access.callers import (
+    SCOPE_KEY,
+    WRONG_KEY,
+    Caller,
+    Networks,
+    RateLimiter,
+    authorization,
+    client_address,
+    combined,
+    is_proxy,
+)
+from commonplace.faces.access.tokens import LEAST_SCOPE
 from commonplace.faces.responses import send_error
+
+BODY_TIMEOUT = 30.0
+"""Timeout in seconds for the whole body."""
+
+MAX_OF_CALLER = 64 * 1024 * 1024
+"""Maximum size in bytes of the unfinished bodies of one caller, in one process."""
+MAX_OF_ALL = 256 * 1024 * 1024
+"""Maximum size in bytes of the unfinished bodies of all callers, in one process."""
+RETRY_SECONDS = 2
+"""Seconds after which a caller may send a refused body again."""
+
+
+class ClientDisconnectError(Exception):
+    """The client disconnected before its request was complete; no response is sent."""
+
+
+class RequestTimeoutError(UnavailableError):
+    """The body timed out: status 408."""
+
+
+class UnfinishedBodies:
+    """The sizes of the bodies that are being received in this process, by caller."""
+
+    def __init__(self) -> None:
+        self._sizes: Counter[str] = Counter()
+        self._total = 0
+
+    def add(self, caller: str, size: int) -> None:
+        """Count bytes that were received.
+
+        Raises:
+            RateLimitedError: the caller's bodies exceed `MAX_OF_CALLER`. The bytes count until they are removed.
+            UnavailableError: the bodies of all callers exceed `MAX_OF_ALL`; the same holds.
+        """
+        self._sizes[caller] += size
+        self._total += size
+        if self._sizes[caller] > MAX_OF_CALLER:
+            raise RateLimitedError(
+                f"The unfinished bodies of your requests are over the limit of {MAX_OF_CALLER:,} bytes in all.",
+                kind="body",
+                hint=f"Send fewer at a time: wait {RETRY_SECONDS} s, and send this one again.",
+                retry_after=RETRY_SECONDS,
+            )
+        if self._total > MAX_OF_ALL:
+            raise UnavailableError(
+                "The server receives too many large bodies at the moment.",
+                kind="body",
+                hint=f"Send it again after {RETRY_SECONDS} s.",
+                retry_after=RETRY_SECONDS,
+            )
+
+    def remove(self, caller: str, size: int) -> None:
+        """Stop counting the bytes of a body that is complete or given up."""
+        self._total -= size
+        self._sizes[caller] -= size
+        if not self._sizes[caller]:
+            del self._sizes[caller]
+
+
+async def buffered_body(
+    receive: Receive, limit: int, declared: str, unfinished: UnfinishedBodies, caller: str
+) -> bytes:
+    """Read the whole body of a request.
+
+    Args:
+        receive: ASGI `receive` of the request.
+        limit: Maximum size in bytes.
+        declared: Value of `Content-Length`; "" if absent.
+        unfinished: Counts the bytes of the body until it is complete.
+        caller: The caller whose limit the body counts against.
+
+    Raises:
+        TooLargeError: the declared or actual size is over the limit.
+        RateLimitedError: the caller's unfinished bodies together are over the limit.
+        UnavailableError: the unfinished bodies of all callers together are over the limit.
+        RequestTimeoutError: the body did not arrive within `BODY_TIMEOUT`.
+        ClientDisconnectError: the client disconnected.
+    """
+    if declared.isascii() and declared.isdigit() and int(declared[:18]) > limit:
+        raise _too_large(limit)
+    counted = 0
+    body = bytearray()
+    try:
+        with anyio.move_on_after(BODY_TIMEOUT) as scope:
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnectError
+                body += message.get("body", b"")
+                if len(body) > limit:
+                    raise _too_large(limit)
+                if not message.get("more_body"):
+                    break
+                before, counted = counted, len(body)
+                unfinished.add(caller, counted - before)
+    finally:
+        unfinished.remove(caller, counted)
+    if scope.cancelled_caught:
+        raise RequestTimeoutError("The request took too long to arrive.", kind="body", hint="Send it at once.")
+    return bytes(body)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that returns the buffered body and then the rest of the request."""
+    given = False
+
+    async def again() -> Message:
+        """Return the body at the first call, later messages after it."""
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _too_large(limit: int) -> TooLargeError:
+    if not limit:
+        return TooLargeError(
+            "Nothing at this address takes a body.", kind="body", hint="Check the path and the method."
+        )
+    return TooLargeError(f"The body is over the limit of {limit:,} bytes.", kind="body", hint="Send less at a time.")
+
+
+# The guard of every route: checks host name, key, rate and size.
+#
+# An admitted request has a caller and a complete body.
+
 
 JSON = "application/json"
 REQUEST_TIMEOUT = 408
@@ -204,3 +343,161 @@ class _MediaTypeError(_StatusError):
 
     status = 415
     headers = (("accept", JSON),)
+
+
+# Allowed host names of a server: protection against DNS rebinding.
+
+
+LOOPBACK_NAMES = frozenset({"localhost"})
+MAX_CACHED_NAMES = 64
+"""Number of names whose classification is cached. Most requests name the same few hosts."""
+HTTP_PORT = 80
+MAX_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """The host names and origins that one server accepts.
+
+    DNS rebinding needs a host name that the attacker controls. A request whose `Host` is an IP address is therefore
+    safe.
+    """
+
+    bound: str
+    """The address that the server listens on."""
+    public_host: str = ""
+    """Public host behind a proxy, with the port unless it is the scheme's default; "" without a proxy."""
+    public_origin: str = ""
+    node_host: str = ""
+    """Host by which other servers of the same repositories reach this one; "" without such servers."""
+    allowed_origins: frozenset[str] = frozenset()
+    """Origins of other servers whose pages may call this one (CORS), in lower case."""
+
+    def allows_host(self, host: str) -> bool:
+        """Whether a `Host` header names this server."""
+        if host and host.lower() in {self.public_host, self.node_host}:
+            return True
+        name, _ = _authority(host)
+        if not name:
+            return False
+        if is_loopback(self.bound):
+            return is_loopback(name)
+        return name == self.bound.lower() or is_loopback(name) or _is_address(name)
+
+    def allows_origin(self, origin: str, host: str) -> bool:
+        """Whether an `Origin` header names this server or an allowed origin.
+
+        Args:
+            origin: The header's value.
+            host: `Host` of the same request, which `allows_host` accepts. A page of this server has the same host.
+        """
+        given = origin.lower()
+        if given == self.public_origin or self.shares_with(given):
+            return bool(given)
+        scheme, _, rest = given.partition("://")
+        if scheme != "http" or host.lower() == self.public_host:
+            return False
+        here, there = _authority(host), _authority(rest)
+        return here == there or (here[1] == there[1] and is_loopback(here[0]) and is_loopback(there[0]))
+
+    def shares_with(self, origin: str) -> bool:
+        """Whether pages of an origin may call this server and read its responses."""
+        return origin.lower() in self.allowed_origins
+
+
+def allowed_hosts_of(
+    bound: str, public_url: str | None, allowed_origins: Iterable[str] = (), node_url: str | None = None
+) -> AllowedHosts:
+    """The allowed host names of a server.
+
+    Args:
+        bound: The address that the server listens on.
+        public_url: The server's URL behind a proxy.
+        allowed_origins: Origins of other servers whose pages may call this one.
+        node_url: The server's URL for other servers of the same repositories.
+    """
+    allowed, node = frozenset(allowed_origins), urlsplit(node_url or "").netloc.lower()
+    if not public_url:
+        return AllowedHosts(bound, node_host=node, allowed_origins=allowed)
+    parts = urlsplit(public_url)
+    return AllowedHosts(bound, parts.netloc.lower(), f"{parts.scheme}://{parts.netloc}".lower(), node, allowed)
+
+
+@lru_cache(MAX_CACHED_NAMES)
+def is_loopback(name: str) -> bool:
+    """Whether a name or address always means this machine."""
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return name.lower() in LOOPBACK_NAMES
+
+
+@lru_cache(MAX_CACHED_NAMES)
+def _authority(text: str) -> tuple[str, int]:
+    """The name or address in `name:port`, in lower case, and the port; the name is "" if the text is malformed."""
+    if text.startswith("["):
+        inner, bracket, rest = text[1:].partition("]")
+        name, port = (inner, rest.removeprefix(":")) if bracket and rest[:1] in {"", ":"} else ("", "")
+    else:
+        name, _, port = text.partition(":")
+    if port and not (port.isascii() and port.isdigit() and int(port[:6]) <= MAX_PORT):
+        return "", 0
+    return name.lower(), int(port or HTTP_PORT)
+
+
+@lru_cache(MAX_CACHED_NAMES)
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+# Cross-origin resource sharing: pages of allowed origins can read responses (Fetch, 3.3).
+
+
+METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE"
+EXPOSED = "Allow, ETag, Mcp-Session-Id, Retry-After, WWW-Authenticate"
+MAX_AGE = "600"
+"""Seconds for which a browser may cache the response to a preflight."""
+_HEADER_NAMES = re.compile(r"[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*", re.ASCII)
+_MAX_NAMES = 1_000
+"""Maximum characters of the list of requested headers."""
+
+
+def is_preflight(method: str, headers: Headers) -> bool:
+    """Whether a request is a preflight."""
+    return method == "OPTIONS" and "origin" in headers and "access-control-request-method" in headers
+
+
+async def send_preflight(send: Send, headers: Headers) -> None:
+    """Permit the request of a preflight; `shared` adds the origin."""
+    wanted = headers.get("access-control-request-headers", "")
+    answer = [
+        ("access-control-allow-methods", METHODS),
+        ("access-control-max-age", MAX_AGE),
+        ("vary", "Access-Control-Request-Headers"),
+    ]
+    if len(wanted) <= _MAX_NAMES and _HEADER_NAMES.fullmatch(wanted):
+        answer.append(("access-control-allow-headers", wanted))
+    raw = [(name.encode(), value.encode()) for name, value in answer]
+    await send({"type": "http.response.start", "status": 204, "headers": raw})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def shared(send: Send, origin: str) -> Send:
+    """A `send` that lets pages of an origin read the response."""
+    added = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", EXPOSED.encode()),
+        (b"vary", b"Origin"),
+    ]
+
+    async def with_headers(message: Message) -> None:
+        """Send a message; the first one gets the headers of CORS."""
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return with_headers

@@ -20,7 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import Receive, Scope, Send
 
 from commonplace import __version__
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster import ReplicaStatus
 from commonplace.faces import call_log
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.http.app import MountedApp, small_body

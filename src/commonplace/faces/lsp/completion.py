@@ -26,8 +26,7 @@ from commonplace.domain.markdown.link_syntax import parse_wiki
 from commonplace.domain.markdown.paths import joined, relative_path
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
 from commonplace.domain.words.grams import WORD_CHAR
-from commonplace.domain.yamlblock.loader import load
-from commonplace.domain.yamlblock.scalars import scalar_text
+from commonplace.domain.yaml_loader import load, scalar_text
 from commonplace.faces.lsp.pages import EditorPage, EditorPages
 from commonplace.services.typed_entries import current_schema
 

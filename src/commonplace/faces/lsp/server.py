@@ -14,9 +14,8 @@ from pygls.lsp.server import LanguageServer
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, InvalidInputError, KnowledgeError
-from commonplace.faces.lsp import completion, navigation, renames
-from commonplace.faces.lsp.actions import actions
-from commonplace.faces.lsp.diagnostics import diagnose
+from commonplace.faces.lsp import completion, navigation
+from commonplace.faces.lsp.diagnostics import actions, diagnose
 from commonplace.faces.lsp.pages import EditorPage, EditorPages, OpenText, file_path
 from commonplace.services.collections import Collections
 
@@ -279,13 +278,13 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     def _prepare(
         page: EditorPage, pages: EditorPages, params: types.PrepareRenameParams
     ) -> types.PrepareRenamePlaceholder | None:
-        return renames.prepare(pages, page, params.position)
+        return navigation.prepare(pages, page, params.position)
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     @server.thread()
     @_answering
     def _rename(page: EditorPage, pages: EditorPages, params: types.RenameParams) -> types.WorkspaceEdit:
-        return renames.rename(pages, page, params.position, params.new_name)
+        return navigation.rename(pages, page, params.position, params.new_name)
 
     @server.feature(
         types.WORKSPACE_WILL_RENAME_FILES, types.FileOperationRegistrationOptions([_MARKDOWN_FILES, _FOLDERS])
@@ -295,8 +294,8 @@ def _register_writing(server: KnowledgeLanguageServer) -> None:
     def _will_rename(ls: KnowledgeLanguageServer, params: types.RenameFilesParams) -> types.WorkspaceEdit:
         files = [(one.old_uri, one.new_uri) for one in params.files]
         changes: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
-        for name, moves in renames.moved_pages(ls.pages, files).items():
-            edit = renames.move(ls.pages, ls.pages.collections.get(name), moves, is_moved=True)
+        for name, moves in navigation.moved_pages(ls.pages, files).items():
+            edit = navigation.move(ls.pages, ls.pages.collections.get(name), moves, is_moved=True)
             changes += edit.document_changes or ()
         return types.WorkspaceEdit(document_changes=changes)
 

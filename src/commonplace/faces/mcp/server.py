@@ -13,7 +13,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
-from commonplace.faces.access.process_secret import secret_for
+from commonplace.faces.access.used_once import secret_for
 from commonplace.faces.mcp.handlers.prompts import CompletionHandlers, PromptHandlers
 from commonplace.faces.mcp.handlers.resources import ResourceHandlers
 from commonplace.faces.mcp.handlers.skills import (

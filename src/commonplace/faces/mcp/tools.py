@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from commonplace.domain.changes import RetainedCopy, recording_retained, recording_waiting_index
-from commonplace.domain.cluster.written_commits import recording_written
+from commonplace.domain.cluster import recording_written
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.errors import ERROR_MAPPINGS

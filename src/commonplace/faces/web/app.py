@@ -16,8 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
 from commonplace.faces.access.authentication import SIGNED_OUT
-from commonplace.faces.access.callers import caller_of
-from commonplace.faces.access.credentials import authorization
+from commonplace.faces.access.callers import authorization, caller_of
 from commonplace.faces.access.used_once import UsedOnce
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.errors import error_mapping

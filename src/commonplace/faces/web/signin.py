@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope
 
 from commonplace.domain.errors import KnowledgeError
 from commonplace.faces.access.authentication import SIGNED_OUT, Authenticator
-from commonplace.faces.access.code_flow import MAX_SECONDS, CodeFlow
+from commonplace.faces.access.tokens import MAX_SECONDS, CodeFlow
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 

@@ -21,7 +21,7 @@ from commonplace.domain.records import STATED_KEYS
 from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
 from commonplace.index.fulltext.document_text import DAY_FIELD, DocumentText
-from commonplace.index.process.allocator import trim_heap, tune_allocator
+from commonplace.index.process import trim_heap, tune_allocator
 
 KEY = "key"
 ORDINAL = "ordinal"

@@ -10,9 +10,8 @@ from commonplace.domain.documents import Document, Finding
 from commonplace.domain.findings import finding_of
 from commonplace.domain.query import Record
 from commonplace.domain.schema import Schema
-from commonplace.domain.schema.formats import is_date
-from commonplace.domain.schema.rubric import Subject, unmet_field
-from commonplace.domain.validation import violations
+from commonplace.domain.schema_problems import Subject, unmet_field
+from commonplace.domain.validation import is_date, violations
 from commonplace.services.collections import Collection
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.typed_entries import reference_types

@@ -9,7 +9,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
-from commonplace.domain.yamlblock.loader import load
+from commonplace.domain.yaml_loader import load
 from commonplace.services.collections import Collection, record_of
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
 

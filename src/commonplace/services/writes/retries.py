@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
-from commonplace.domain.cluster.replicas import Replica
-from commonplace.domain.cluster.written_commits import recording_written
+from commonplace.domain.cluster import Replica, recording_written
 from commonplace.domain.errors import (
     AlreadyExistsError,
     ConflictError,

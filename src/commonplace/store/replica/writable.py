@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from commonplace.domain.addresses import Address, parse_address, require_new_name
 from commonplace.domain.changes import Author, Receipt, RetainedCopy, Revision, record_retained
-from commonplace.domain.cluster.forwarded_writes import MAX_FORWARDED
-from commonplace.domain.cluster.replicas import WriterStatus
-from commonplace.domain.cluster.written_commits import record_written
+from commonplace.domain.cluster import MAX_FORWARDED, WriterStatus, record_written
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import is_pointer, revision_of

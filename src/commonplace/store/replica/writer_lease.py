@@ -19,7 +19,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, sign
+from commonplace.domain.cluster import WRITES_PATH, WRITES_SIGNATURE, sign
 from commonplace.domain.errors import (
     ConflictError,
     GitError,

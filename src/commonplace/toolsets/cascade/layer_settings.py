@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.errors import ConfigError
-from commonplace.settings.folders import is_remote, names_layers
+from commonplace.settings import is_remote, names_layers
 
 if TYPE_CHECKING:
     from commonplace.settings import Settings

@@ -15,7 +15,7 @@ from commonplace.domain.errors import ConfigError, GitError, StorageError
 from commonplace.domain.markdown.link_sides import page_side
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.settings.folders import names_layers
+from commonplace.settings import names_layers
 from commonplace.toolsets.cascade.layer_settings import layer_folders, layer_manifest, layer_remotes, layer_specs
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 

@@ -15,7 +15,7 @@ from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.private_files import private_folder
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import ServiceProvider, Services
-from commonplace.settings.folders import is_folder
+from commonplace.settings import is_folder
 from commonplace.toolsets.pages.rules.space import SPACE_FILE, Space
 from commonplace.toolsets.pages.service import PAGES_KEY
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from commonplace.domain.cluster.engine_similarity import EngineSimilarity
-from commonplace.domain.cluster.shared_index import SharedBase
-from commonplace.domain.cluster.shared_vectors import NearestPages, SharedVectors
+from commonplace.domain.cluster import EngineSimilarity, NearestPages, SharedBase, SharedVectors
 from commonplace.domain.query import Filter
 from commonplace.domain.similarity import Background, NearDocument, QuestionVector
 

@@ -3,7 +3,7 @@
 import time
 
 from cases import each_case
-from commonplace.domain.cluster.forwarded_writes import NO_URL, WritesSignature, sign, signature_in
+from commonplace.domain.cluster import NO_URL, WritesSignature, sign, signature_in
 
 ONE, TWO = "http://one.example", "http://two.example:8090"
 FACTS = WritesSignature(1_700_000_000, "n" * 32, ONE, TWO)

@@ -6,7 +6,7 @@ from contextvars import copy_context
 
 import pytest
 
-from commonplace.domain.cluster.notices import note, recording_notices
+from commonplace.domain.cluster import note, recording_notices
 
 
 def test_notices_are_collected_in_order_without_repetitions() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.shared_index import IndexDifferences
+from commonplace.domain.cluster import IndexDifferences
 
 ONE = frozenset({Address("a.md")})
 

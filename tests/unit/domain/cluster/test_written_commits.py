@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.domain.cluster.written_commits import record_written, recording_written
+from commonplace.domain.cluster import record_written, recording_written
 
 
 def test_the_last_commit_of_each_store_is_collected() -> None:

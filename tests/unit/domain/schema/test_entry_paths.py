@@ -7,8 +7,7 @@ import pytest
 from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
-from commonplace.domain.schema import EntryType
-from commonplace.domain.schema.entry_paths import MAX_WIDTH, new_entry_path, path_pattern, placeholders
+from commonplace.domain.schema import MAX_WIDTH, EntryType, new_entry_path, path_pattern, placeholders
 
 VALUES: dict[str, Json] = {
     "date": "2026-03-04",

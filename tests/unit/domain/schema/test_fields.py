@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.json import Json
-from commonplace.domain.schema.fields import FIELD_TYPES, FieldRule, field_rule, rules_of
+from commonplace.domain.schema import FIELD_TYPES, FieldRule, field_rule, rules_of
 
 
 def test_an_empty_declaration_is_an_optional_text() -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError, UnauthenticatedError
-from commonplace.faces.access.authentication import Authenticator
-from commonplace.faces.access.keys import KeyStore
+from commonplace.faces.access.authentication import Authenticator, KeyStore
 from commonplace.faces.access.tokens import TokenVerifier
 from commonplace.settings import Tier
 

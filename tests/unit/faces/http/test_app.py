@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from commonplace.faces.access.authentication import Authenticator
-from commonplace.faces.access.keys import KeyStore
-from commonplace.faces.access.rate_limits import RateLimiter
-from commonplace.faces.http.allowed_hosts import allowed_hosts_of
+from commonplace.faces.access.authentication import Authenticator, KeyStore
+from commonplace.faces.access.callers import RateLimiter
 from commonplace.faces.http.app import App, MountedApp, small_body
-from commonplace.faces.http.guard import Guard, RouteRules
+from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of
 
 
 def asked(folder: Path, path: str, method: str = "GET", *, cancel: bool = False) -> list[Message]:

@@ -10,12 +10,9 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cases import each_case
-from commonplace.faces.access.authentication import Authenticator
-from commonplace.faces.access.callers import client_address
-from commonplace.faces.access.keys import KeyStore
-from commonplace.faces.access.rate_limits import RateLimiter
-from commonplace.faces.http.allowed_hosts import allowed_hosts_of
-from commonplace.faces.http.guard import Guard, RouteRules
+from commonplace.faces.access.authentication import Authenticator, KeyStore
+from commonplace.faces.access.callers import RateLimiter, client_address
+from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of
 
 RULES = RouteRules(lambda _: 100, lambda _: False)
 

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from asgi import Answer, asked
 from commonplace import __version__
-from commonplace.domain.cluster.replicas import EngineStatus, ReplicaStatus, WriterStatus
+from commonplace.domain.cluster import EngineStatus, ReplicaStatus, WriterStatus
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
 from commonplace.faces.call_log import traced_call

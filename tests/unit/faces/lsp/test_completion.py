@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from lsprotocol.types import CompletionItem, Position
 
-from commonplace.domain.yamlblock.loader import load
+from commonplace.domain.yaml_loader import load
 from commonplace.faces.lsp.completion import complete
 from commonplace.faces.lsp.pages import EditorPage
 from editor.desk import Desk

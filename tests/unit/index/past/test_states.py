@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_past
-from commonplace.index.past.states import COPY_PREFIX, LEASE_SUFFIX, MAX_OPEN, MAX_STATES, IndexedPast
+from commonplace.index.past import COPY_PREFIX, LEASE_SUFFIX, MAX_OPEN, MAX_STATES, IndexedPast
 from commonplace.store import open_store
 from indexed import Indexed
 from support import GitRepo, MakeRepo, open_files

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only 
 
 PROGRAM = """
 import ctypes, sys, threading
-from commonplace.index.process.allocator import tune_allocator
+from commonplace.index.process import tune_allocator
 if sys.argv[1] == "low":
     tune_allocator()
 everybody = threading.Barrier(8)

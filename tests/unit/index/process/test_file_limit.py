@@ -9,7 +9,7 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.errors import UnavailableError
-from commonplace.index.process.file_limit import MIN_FREE_FILES, file_limit_error, is_file_limit, raise_if_file_limit
+from commonplace.index.process import MIN_FREE_FILES, file_limit_error, is_file_limit, raise_if_file_limit
 from support import no_more_files
 
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from commonplace.index.process.garbage_collector import gc_disabled
+from commonplace.index.process import gc_disabled
 
 
 def test_the_collector_works_again_after_a_batch_that_failed() -> None:

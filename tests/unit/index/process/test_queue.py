@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from commonplace.index.process.queue import UpdateQueue
+from commonplace.index.process import UpdateQueue
 from indexed import WAIT_SECONDS
 
 

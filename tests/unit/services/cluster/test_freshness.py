@@ -12,7 +12,7 @@ from cases import each_case
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
 from commonplace.index import open_index
 from commonplace.replication import Follower
-from commonplace.services.cluster.freshness import (
+from commonplace.services.cluster import (
     MAX_COMMITS,
     NeededCommit,
     commits_before,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from commonplace.services.cluster.search_counts import SearchCounts
+from commonplace.services.cluster import SearchCounts
 
 
 def test_each_kind_is_counted_from_0_by_all_threads() -> None:

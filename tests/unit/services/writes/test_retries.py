@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.written_commits import record_written
+from commonplace.domain.cluster import record_written
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.revisions import revision_of
 from commonplace.index import open_index

@@ -19,8 +19,7 @@ from commonplace.faces import clients
 from commonplace.faces.cli.options import LayerOptions, require_layers_alone
 from commonplace.faces.cli.output import show_diff
 from commonplace.faces.cli.session import Session
-from commonplace.settings import CURRENT_FOLDER, Settings, about
-from commonplace.settings.folders import is_remote, names_layers, require_folders
+from commonplace.settings import CURRENT_FOLDER, Settings, about, is_remote, names_layers, require_folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

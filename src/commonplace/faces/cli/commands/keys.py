@@ -9,7 +9,7 @@ import typer
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
-from commonplace.faces.access.keys import AccessKey, KeyStore
+from commonplace.faces.access.authentication import AccessKey, KeyStore
 from commonplace.faces.cli.session import Session
 from commonplace.settings import Tier
 

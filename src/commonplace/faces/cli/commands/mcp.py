@@ -15,8 +15,7 @@ from commonplace.faces.cli.options import (
     require_layers_alone,
 )
 from commonplace.faces.cli.session import HttpOptions, Session
-from commonplace.settings import Flags, about
-from commonplace.settings.folders import names_layers, require_folders
+from commonplace.settings import Flags, about, names_layers, require_folders
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
 

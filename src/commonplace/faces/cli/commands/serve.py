@@ -19,8 +19,7 @@ from commonplace.faces.cli.options import (
 )
 from commonplace.faces.cli.output import short_path
 from commonplace.faces.cli.session import HttpOptions, Session
-from commonplace.settings import Flags, Settings, about
-from commonplace.settings.folders import names_layers, require_folders
+from commonplace.settings import Flags, Settings, about, names_layers, require_folders
 
 MAX_SHOWN_URL = 60
 """Maximum length in characters of a wrong URL in an error."""

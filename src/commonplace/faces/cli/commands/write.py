@@ -24,7 +24,7 @@ from commonplace.domain.changes import RetainedCopy, recording_retained
 from commonplace.domain.errors import AlreadyExistsError, ConfigError, ConflictError, InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
-from commonplace.domain.yamlblock.loader import load
+from commonplace.domain.yaml_loader import load
 from commonplace.faces.cli.options import PageArgument, exclusive, pair
 from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.session import Session

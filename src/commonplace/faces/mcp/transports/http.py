@@ -16,8 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
-from commonplace.faces.access.callers import Caller, caller_of
-from commonplace.faces.access.session_owners import with_owner, without_owner
+from commonplace.faces.access.callers import Caller, caller_of, with_owner, without_owner
 from commonplace.faces.mcp.sdk import McpServer
 from commonplace.faces.mcp.transports.bodies import checked, in_json
 from commonplace.faces.mcp.transports.large_answers import without_large_events

@@ -10,7 +10,7 @@ from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import GitError, InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.ports import Repository
-from commonplace.domain.schema.problems import schema_problems
+from commonplace.domain.schema_problems import schema_problems
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.typed_entries import current_schema, schema_findings

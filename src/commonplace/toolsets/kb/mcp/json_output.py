@@ -13,8 +13,7 @@ from commonplace.domain.errors import ALREADY_WRITTEN, Code, ConflictError, Inva
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import COMMON_FIELDS, SCHEMA_FILE, EntryType, Schema, further_fields
-from commonplace.domain.schema.formats import is_date
-from commonplace.domain.validation import Violation
+from commonplace.domain.validation import Violation, is_date
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.services.collections import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.schema import CORE_TYPES, FieldRule, Schema
-from commonplace.domain.schema.problems import schema_problems
+from commonplace.domain.schema_problems import schema_problems
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection, FoundDocument

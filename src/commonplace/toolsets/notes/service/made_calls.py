@@ -10,8 +10,7 @@ import time
 from collections.abc import Iterator
 
 from commonplace.domain.changes import Commit
-from commonplace.domain.cluster.replicas import Replica
-from commonplace.domain.cluster.written_commits import record_written
+from commonplace.domain.cluster import Replica, record_written
 from commonplace.domain.errors import UnavailableError
 from commonplace.services.collections import Collection
 from commonplace.toolsets.notes.service.repeats import MAX_REPEATS, REPEAT_SECONDS

@@ -17,7 +17,7 @@ from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
 from commonplace.domain.snippets import HighlightTerms
 from commonplace.index.fulltext.document_sources import DocumentSources
-from commonplace.index.process.garbage_collector import freeze_objects
+from commonplace.index.process import freeze_objects
 from commonplace.services.searches import search_index
 from commonplace.toolsets.pages.engines.page_reader import PageReader
 from commonplace.toolsets.pages.rules.excerpts import NO_HIGHLIGHT, page_excerpt

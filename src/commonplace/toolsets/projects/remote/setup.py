@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 import pygit2
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ConfigError, GitError, StorageError
+from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Store
 from commonplace.domain.private_files import user_modes
 from commonplace.store.discovery import open_store, retention_of
+from commonplace.store.disk.durable import write_all
 from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.journal import Journal
 from commonplace.store.folder.publisher import own_programs
@@ -29,11 +34,8 @@ from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.layout import find_repository
 from commonplace.store.git.repository import GitRepository, guarded
 from commonplace.store.git.worktree import is_ignored
-from commonplace.toolsets.projects.remote.activity_log import ActivityLogFile
-from commonplace.toolsets.projects.remote.origin import Origin
-from commonplace.toolsets.projects.remote.published_branch import mark_published_branch
-from commonplace.toolsets.projects.remote.store_check import require_store
-from commonplace.toolsets.projects.remote.subfolders import Subfolders
+from commonplace.toolsets.projects.remote.origin import Origin, mark_published_branch
+from commonplace.toolsets.projects.remote.store_check import Subfolders, require_store
 from commonplace.toolsets.projects.remote.worktree import WorkTree
 from commonplace.toolsets.projects.rules.registry import (
     ACTIVITY_FILE,
@@ -226,3 +228,58 @@ def _exclude(repository: GitRepository) -> None:
         gitdir_files.append(repository.common, "info/exclude", f"/{ACTIVITY_FILE}\n".encode(), create=True)
     except OSError as error:
         log.warning("the activity log could not be excluded from Git: %s", error.strerror)
+
+
+# A log of calls as JSON lines, written by its own thread so that no caller waits for the disk.
+
+
+END_SECONDS = 1.0
+"""Seconds that the process waits at its end for the last lines."""
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class ActivityLogFile:
+    """`toolsets.projects.rules.ports.ActivityLog` in a file that several processes may append to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._queue: SimpleQueue[JsonObject | None] = SimpleQueue()
+        self._failed = False
+        self._thread = threading.Thread(target=self._run, name="activity", daemon=True)
+        self._thread.start()
+
+    def record(self, entry: JsonObject) -> None:
+        """Log one call. Returns at once and never fails."""
+        self._queue.put(entry)
+
+    def close(self) -> None:
+        """Write the remaining lines."""
+        self._queue.put(None)
+        self._thread.join(END_SECONDS)
+
+    def _run(self) -> None:
+        while True:
+            entries: list[JsonObject | None] = [self._queue.get()]
+            try:
+                while True:
+                    entries.append(self._queue.get_nowait())
+            except Empty:
+                pass
+            if calls := [entry for entry in entries if entry is not None]:
+                self._append(calls)
+            if None in entries:
+                return
+
+    def _append(self, entries: list[JsonObject]) -> None:
+        """Append all lines in one write, so that lines of several processes do not mix."""
+        lines = "".join(json.dumps(entry, ensure_ascii=False, separators=(",", ":")) + "\n" for entry in entries)
+        try:
+            descriptor = os.open(self._path, _FLAGS, 0o600)
+            try:
+                write_all(descriptor, lines.encode("utf-8", "backslashreplace"))
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            if not self._failed:
+                log.warning("the activity log cannot be written: %s", error.strerror)
+            self._failed = True

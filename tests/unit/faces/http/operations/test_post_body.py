@@ -8,7 +8,7 @@ import anyio
 import pytest
 from starlette.types import Message
 
-from commonplace.faces.http.operations.post_body import post_body
+from commonplace.faces.http.operations import post_body
 
 
 def asked(method: str, path: str) -> tuple[bytes | None, list[Message]]:

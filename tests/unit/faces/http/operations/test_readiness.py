@@ -11,11 +11,11 @@ import pytest
 
 from asgi import asked
 from commonplace.domain.addresses import Address
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.errors import StorageError
 from commonplace.domain.ports import Store
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
-from commonplace.faces.http.operations.readiness import Readiness, can_read, is_ready
+from commonplace.faces.http.operations import Readiness, can_read, is_ready
 from commonplace.index import open_index
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services

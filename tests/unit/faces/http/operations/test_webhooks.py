@@ -15,7 +15,7 @@ import pytest
 
 from asgi import Answer, asked
 from commonplace.faces.access.used_once import UsedOnce
-from commonplace.faces.http.operations.webhooks import MAX_URL, PATH, GitWebhook
+from commonplace.faces.http.operations import MAX_URL, PATH, GitWebhook
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
 from indexed import Indexed

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 import pytest
 
 from commonplace.domain.changes import Author
-from commonplace.domain.cluster.forwarded_writes import WRITES_PATH, WRITES_SIGNATURE, signature_in
+from commonplace.domain.cluster import WRITES_PATH, WRITES_SIGNATURE, signature_in
 from commonplace.domain.errors import ConflictError, GitError, InvalidInputError
 from commonplace.store.git.commits import CommitMessage, Signature
 from commonplace.store.replica import writer_lease

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.cluster.replicas import ReplicaStatus
+from commonplace.domain.cluster import ReplicaStatus
 from commonplace.domain.links import link_key
 from commonplace.replication import Follower
 from commonplace.store.replica.clone import ReplicaClone

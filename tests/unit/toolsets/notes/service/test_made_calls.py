@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.domain.cluster.written_commits import recording_written
+from commonplace.domain.cluster import recording_written
 from commonplace.index import open_index
 from commonplace.replication import Follower
 from commonplace.services.collections import Collection

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from commonplace.domain.json import Json
-from commonplace.domain.yamlblock.scalars import scalar_text
+from commonplace.domain.yaml_loader import scalar_text
 from commonplace.toolsets.cascade.rules.concepts import unique_key
 from commonplace.toolsets.cascade.rules.headings import heading_key, scan_lines, with_key
 from commonplace.toolsets.cascade.rules.output.look_alikes import escaped, looks_like

@@ -1,1 +1,0 @@
-"""Values and ports of several nodes that serve the same collections."""

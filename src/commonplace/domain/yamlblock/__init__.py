@@ -1,1 +1,0 @@
-"""Frontmatter YAML: parsing into JSON values, and edits line by line."""

@@ -1,1 +1,0 @@
-"""The model: converted from published weights, located on this machine, and run."""

@@ -1,0 +1,343 @@
+"""Routes for the operation of a server: readiness, webhooks of Git hosts, and writes that other servers forward."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import cast
+
+import anyio.to_thread
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
+
+from commonplace.domain.cluster import MAX_CLOCK_SECONDS, MAX_FORWARDED, WRITES_PATH, WRITES_SIGNATURE, signature_in
+from commonplace.domain.errors import (
+    IndexingError,
+    InvalidInputError,
+    KnowledgeError,
+    NotFoundError,
+    UnauthenticatedError,
+)
+from commonplace.domain.json import JsonObject
+from commonplace.domain.query import ListQuery
+from commonplace.faces.access.callers import caller_of
+from commonplace.faces.access.used_once import UsedOnce
+from commonplace.faces.http.app import MountedApp, small_body
+from commonplace.faces.http.guard import RouteRules
+from commonplace.faces.responses import Json, send_error, send_json
+from commonplace.faces.worker_threads import run_in_worker
+from commonplace.services.collections import Collection
+from commonplace.services.services import Services
+
+# `/health/ready` tells balancers and probes whether a server can answer; `/health/collections` gives details.
+
+
+NOT_READY = 503
+
+
+class Readiness:
+    """The readiness of a server's collections.
+
+    Args:
+        services: The services.
+    """
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._ending = False
+
+    def end(self) -> None:
+        """Report "ending" from now on, so that balancers send no further requests."""
+        self._ending = True
+
+    def parts(self) -> list[MountedApp]:
+        """The routes: one for probes, without a key, and one with the state of each collection."""
+        return [
+            MountedApp("/health/ready", self._serve, RouteRules(small_body, lambda _: True), is_document=True),
+            MountedApp("/health/collections", self._list, RouteRules(small_body, lambda _: False), is_document=True),
+        ]
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        state = await anyio.to_thread.run_sync(self._current_state, abandon_on_cancel=True)
+        status = "ending" if self._ending else state
+        code = 200 if status == "ready" else NOT_READY
+        await send_json(send, code, {"status": status}, with_body=scope["method"] != "HEAD")
+
+    def _current_state(self) -> str:
+        try:
+            members = self._services.collections.members
+        except KnowledgeError:  # a folder cannot be opened; the start-up retries it
+            return "starting"
+        if not all(map(is_ready, members)):
+            return "starting"
+        return "ready" if all(map(can_read, members)) else "failing"
+
+    async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        names = caller_of(scope).collections
+        visible = [one for one in self._services.collections.opened if names is None or one.name in names]
+        found: JsonObject = {one.name: _state(one) for one in visible}
+        await send_json(send, 200, {"collections": found}, with_body=scope["method"] != "HEAD")
+
+
+def is_ready(collection: Collection) -> bool:
+    """Whether the collection's index is ready for searches."""
+    try:
+        collection.index.wait_ready(0)
+    except IndexingError:
+        return False
+    return True
+
+
+def can_read(collection: Collection) -> bool:
+    """Whether a page can be listed and read now: not if file descriptors have run out, or the disk fails."""
+    try:
+        for record in collection.index.list(ListQuery(limit=1)).records:
+            with suppress(NotFoundError):  # deleted since it was indexed
+                collection.store.read(record.address)
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))  # what was read may have been open already
+    except (KnowledgeError, OSError):
+        return False
+    return True
+
+
+def _state(collection: Collection) -> JsonObject:
+    state: JsonObject = {"ready": is_ready(collection) and can_read(collection)}
+    if collection.replica is not None:
+        status = collection.replica.status()
+        age = None if status.age is None else round(status.age, 1)
+        state |= {"commit": status.commit or None, "age_seconds": age, "problem": status.problem or None}
+        if status.shared_index is not None:
+            state["shared_index"] = status.shared_index
+    return state
+
+
+# `/hooks/git`: webhook for Git hosts. A push event makes the affected replicas read their remote at once.
+#
+# The route needs no key. Instead, the body must be signed with the secret in the settings (GitHub, Gitea, Forgejo,
+# Bitbucket), or a header must contain the secret (GitLab). Only URLs are read from the body; they select the replicas.
+# Git hosts sign neither a time nor a number, so an event that was sent before is accepted and changes nothing. A
+# sender that signs as Standard Webhooks does (standardwebhooks.com) gets both checked.
+
+
+PATH = "/hooks/git"
+MAX_BODY = 4_000_000
+"""Maximum size of the body in bytes. A larger event is refused; the replica reads its remote at the next interval."""
+URL_KEYS = (
+    "clone_url",
+    "ssh_url",
+    "git_url",
+    "html_url",
+    "full_name",
+    "git_http_url",
+    "git_ssh_url",
+    "path_with_namespace",
+    "web_url",
+)
+"""Keys of a repository object that contain one of its URLs or its path, for all supported Git hosts."""
+MAX_SIGNATURES, MAX_DIGITS = 5, 13
+"""Maximum number of signatures in a header, and of digits in a time."""
+MAX_URL = 2_000
+"""Maximum characters of a URL."""
+SIGNATURES = ("x-hub-signature-256", "x-gitea-signature", "x-forgejo-signature", "x-hub-signature")
+"""Headers with the HMAC-SHA256 of the body in hexadecimal digits, some with the prefix `sha256=`."""
+STANDARD_SIGNATURE, STANDARD_ID, STANDARD_TIME = "webhook-signature", "webhook-id", "webhook-timestamp"
+"""Headers with `v1,` and the HMAC-SHA256 in base64 of `ID.TIME.BODY`, with the id and the time (Standard Webhooks)."""
+MAX_EVENT_SKEW_SECONDS = 60
+"""Maximum difference in seconds between a signed time and this server's clock."""
+EVENT_SECONDS = 30 * 86_400
+"""Time in seconds for which events are recorded."""
+SECRET_HEADER = "x-gitlab-token"  # noqa: S105 - a header's name
+"""Header with the secret in plain text (GitLab)."""
+
+
+class GitWebhook:
+    """The route `/hooks/git`.
+
+    Args:
+        services: Services with replicas.
+        secret: The shared secret.
+        used: The events that were received.
+    """
+
+    def __init__(self, services: Services, secret: str, used: UsedOnce) -> None:
+        self._services = services
+        self._used = used
+        self._secret = secret.encode("utf-8", "surrogateescape")
+
+    def part(self) -> MountedApp:
+        """The route as a part of the application."""
+        return MountedApp(PATH, self._serve, RouteRules(lambda _: MAX_BODY, lambda _: True))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await post_body(PATH, scope, receive, send)
+        if body is None:
+            return
+        event = self._event(Headers(scope=scope), body)
+        if event is None:
+            await send_error(send, _unsigned())
+            return
+        try:
+            is_new = self._used.take("webhook", event, time.time() + EVENT_SECONDS)
+        except KnowledgeError as error:
+            await send_error(send, error)
+            return
+        if is_new:
+            self._refresh(body)
+        await send_json(send, 202, {"status": "accepted"})
+
+    def _refresh(self, body: bytes) -> None:
+        """Make the replicas that an event concerns read their remotes."""
+        replicas = [one.replica for one in self._services.collections.opened if one.replica is not None]
+        urls = list(_urls(body))
+        for replica in [one for one in replicas if any(map(one.follows, urls))] or replicas:
+            replica.refresh()
+
+    def _event(self, headers: Headers, body: bytes) -> str | None:
+        """The identity of an authentic event; None if the call is not authentic."""
+        if STANDARD_SIGNATURE in headers:
+            return self._standard_event(headers, body)
+        token = headers.get(SECRET_HEADER)
+        is_authentic = self._is_signed(headers, body) if token is None else _equal(token, self._secret)
+        return hashlib.sha256(body).hexdigest() if is_authentic else None
+
+    def _standard_event(self, headers: Headers, body: bytes) -> str | None:
+        number, sent = headers.get(STANDARD_ID, ""), headers.get(STANDARD_TIME, "")
+        signed = hmac.digest(self._secret, f"{number}.{sent}.".encode("latin-1") + body, "sha256")
+        wanted = b"v1," + base64.b64encode(signed)
+        if not any(_equal(one, wanted) for one in headers.get(STANDARD_SIGNATURE, "").split()[:MAX_SIGNATURES]):
+            return None
+        is_now = sent.isdigit() and len(sent) < MAX_DIGITS and abs(time.time() - int(sent)) <= MAX_EVENT_SKEW_SECONDS
+        return f"id {number}" if number and is_now else None
+
+    def _is_signed(self, headers: Headers, body: bytes) -> bool:
+        signature = next((found for name in SIGNATURES if (found := headers.get(name))), "")
+        given = signature.removeprefix("sha256=").strip().lower()
+        return _equal(given, hmac.new(self._secret, body, hashlib.sha256).hexdigest().encode())
+
+
+def _equal(given: str, wanted: bytes) -> bool:
+    return hmac.compare_digest(given.encode("latin-1", "replace"), wanted)
+
+
+def _urls(body: bytes) -> Iterator[str]:
+    """The URLs of the repository in an event; none if the event has an unknown form."""
+    try:
+        told: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return
+    payload = cast("dict[str, object]", told) if isinstance(told, dict) else {}
+    for name in ("repository", "project"):
+        repository = payload.get(name)
+        if isinstance(repository, dict):
+            values = map(cast("dict[str, object]", repository).get, URL_KEYS)
+            yield from (value for value in values if isinstance(value, str) and len(value) <= MAX_URL)
+
+
+def _unsigned() -> UnauthenticatedError:
+    return UnauthenticatedError(
+        "The call is not signed with this server's webhook_secret.",
+        kind="signature",
+        hint="Give the Git host the same secret, with the content type application/json.",
+    )
+
+
+# `/cluster/writes`: accepts writes that another server of the same remote forwards.
+#
+# The route needs no key: the call is signed with the secret that the servers share, for this server, with its time and
+# a number that is accepted once.
+
+
+class ForwardedWrites:
+    """The route `/cluster/writes`.
+
+    Args:
+        services: Services with replicas that write.
+        secret: The shared secret.
+        url: URL of this server, which a call must name as its recipient; "" if no server forwards to this one.
+        used: The numbers of earlier calls.
+    """
+
+    def __init__(self, services: Services, secret: str, url: str, used: UsedOnce) -> None:
+        self._services = services
+        self._secret = secret
+        self._url = url
+        self._used = used
+
+    def part(self) -> MountedApp:
+        """The route as a part of the application."""
+        return MountedApp(WRITES_PATH, self._serve, RouteRules(lambda _: MAX_FORWARDED, lambda _: True))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await post_body(WRITES_PATH, scope, receive, send)
+        if body is None:
+            return
+        header = Headers(scope=scope).get(WRITES_SIGNATURE, "")
+        try:
+            results = await run_in_worker(partial(self._answer, header, body), reads=False)
+        except KnowledgeError as error:
+            await send_error(send, error)
+            return
+        await send_json(send, 200, results)
+
+    def _answer(self, header: str, body: bytes) -> Json:
+        """The results of the writes of a call that is signed for this server and was not sent before."""
+        signature = signature_in(header, body, self._secret)
+        if signature is None or signature.recipient.rstrip("/") != self._url.rstrip("/"):
+            raise _refused("The call is not signed with this server's cluster_secret for its node_url.")
+        if abs(time.time() - signature.time) > MAX_CLOCK_SECONDS:
+            raise _refused("The call was signed at another time than this server's clock shows.")
+        expires = signature.time + 2 * MAX_CLOCK_SECONDS
+        if not self._used.take("forwarded writes", signature.number, expires):
+            raise _refused("The call was sent before.")
+        return self._taken(body)
+
+    def _taken(self, body: bytes) -> Json:
+        replicas = [one.replica for one in self._services.collections.opened if one.replica is not None]
+        for replica in replicas:
+            if (results := replica.take_writes(body)) is not None:
+                return results
+        raise NotFoundError(
+            "This server does not write to that repository.",
+            kind="replica",
+            hint="All servers name a repository in the same way.",
+        )
+
+
+def _refused(message: str) -> UnauthenticatedError:
+    return UnauthenticatedError(
+        message,
+        kind="signature",
+        hint="Give all servers the same secret and the same time, and name each among the peers by its node_url.",
+    )
+
+
+# Routes for a POST without a key, whose handler authenticates the body.
+
+
+async def post_body(path: str, scope: Scope, receive: Receive, send: Send) -> bytes | None:
+    """The body of a POST to `path`. Any other request gets an error response, and the result is None.
+
+    Args:
+        path: The only path of the route.
+        scope: The request. Its body has a checked size and arrives in one message.
+        receive: ASGI `receive` of the request.
+        send: ASGI `send` of the request.
+    """
+    if scope["path"] != path:
+        await send_error(send, NotFoundError("There is nothing at this URL.", kind="url"))
+        return None
+    if scope["method"] != "POST":
+        error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes POST.")
+        await send_error(send, error, status=405, headers=(("allow", "POST"),))
+        return None
+    body: bytes = (await receive()).get("body", b"")
+    return body

@@ -1,1 +1,0 @@
-"""Routes for operators of servers: probes, and webhooks of Git hosts."""

@@ -1,1 +1,0 @@
-"""Several processes behind one port: the supervisor that starts them, and their shared state."""

@@ -1,0 +1,3 @@
+"""The adapter for OpenSearch: implements `domain.cluster` with the official client."""
+
+from __future__ import annotations

@@ -1,0 +1,320 @@
+"""Builds queries in the language of the engine, with the weights of `index.fulltext.query_builder`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.domain.query import Filter, Record, SortKey
+from commonplace.domain.query_expression import Expression, Leaf
+from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.ranking import TIE
+from commonplace.domain.records import LAST_DAY, day_number, wanted_terms
+from commonplace.domain.words.grams import is_whole
+from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.document_text import DAY_FIELD, FOLDER_TERM_PREFIX
+from commonplace.index.fulltext.query_builder import (
+    COMPOUND_WEIGHT,
+    EXACT_OR_STEM,
+    FIELD_WEIGHTS,
+    FieldWeight,
+    optional_weight,
+)
+from commonplace.index.fulltext.ranking import SECTIONS_EACH, SECTIONS_SEEN, Coverage
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
+from commonplace.index.opensearch.connection import Answer, Search
+from commonplace.index.opensearch.indexes import MAX_WINDOW, page_key, shown_record, token
+
+MAX_CLAUSES = 900
+"""Maximum number of terms in a query; the engine rejects more than 1,024. Longer queries use fewer forms per word."""
+MAX_TERMS = 60_000
+"""Maximum number of terms in a list; the engine rejects more than 65,536."""
+SECTION_PREFIX = "section_"
+
+Query = dict[str, Any]
+
+_SORT_FIELDS: Mapping[SortKey, str] = {
+    "path": "path",
+    "score": "path",
+    "title": "sort_title",
+    "type": "sort_type",
+    "date": "sort_date",
+    "created": "sort_created",
+    "updated": "sort_updated",
+    "updated_day": "updated_day",
+}
+
+
+def page_query(expanded: ExpandedQuery, filter_: Filter) -> Query:
+    """The query for pages."""
+    query: Query = {"filter": [{"exists": {"field": "path"}}, *filter_clauses(filter_)], "must": [], "should": []}
+    parts = list(_parts(expanded, FIELD_WEIGHTS, ""))
+    parts += [
+        _weighted(_run(ft.BODY, compound), COMPOUND_WEIGHT) for compound in (*expanded.compounds, *expanded.parted)
+    ]
+    parts += [_weighted(_phrase(phrase), optional_weight(phrase)) for phrase in expanded.optional_phrases]
+    if parts:
+        query["should" if expanded.phrases else "must"].append(_any_of(parts))
+    query["must"] += [_phrase(phrase) for phrase in expanded.phrases]
+    query["must_not"] = [*map(_phrase, expanded.excluded), *_among(filter_.without)]
+    if expanded.expression is not None:
+        query["filter"].append(_matching(expanded.expression))
+    return {"bool": query}
+
+
+def section_query(expanded: ExpandedQuery, keys: Sequence[str]) -> Query:
+    """The query for sections of these pages that contain any word of the query, or all words of a phrase."""
+    parts = list(_parts(expanded, {ft.BODY: EXACT_OR_STEM}, SECTION_PREFIX))
+    parts += map(_all_of, (*expanded.phrases, *map(PhraseTerms, expanded.parted)))
+    return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(parts)]}}
+
+
+def names_query(expanded: ExpandedQuery, keys: Sequence[str], *, of_sections: bool) -> Query:
+    """The query for pages, or sections of pages, whose names contain a word of the query; its score is the coverage."""
+    field = f"{SECTION_PREFIX if of_sections else ''}names"
+    covered = [
+        {"constant_score": {"filter": {"terms": {field: list(map(token, term.forms))}}, "boost": term.share}}
+        for term in expanded.names
+    ]
+    return {"bool": {"filter": [{"terms": {"page": list(keys)}}], "must": [_any_of(covered)]}}
+
+
+def chosen_query(keys: Sequence[str], queries: Sequence[Query]) -> Query:
+    """The query for those of these pages that match the queries."""
+    chosen: Query = {"terms": {"page": list(keys)}} if keys else {"match_none": {}}
+    return {"bool": {"filter": [{"exists": {"field": "path"}}, chosen, *queries]}}
+
+
+def filter_clauses(filter_: Filter) -> Iterator[Query]:
+    """The conditions of a filter for a page."""
+    groups = wanted_terms(filter_)
+    folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
+    if folder:
+        groups = (*groups, frozenset({FOLDER_TERM_PREFIX + filter_.prefix}))
+    elif filter_.prefix:
+        yield {"prefix": {"path": {"value": filter_.prefix, "case_insensitive": filter_.prefix_any_case}}}
+    for group in groups:
+        yield {"terms": {"filter_terms": sorted(group)}}
+    for name, least, most in filter_.dates:
+        yield _range(name, least, most)
+    for name, first, last in (
+        (DAY_FIELD, filter_.date_from, filter_.date_to),
+        ("created_day", filter_.created_from, filter_.created_to),
+        ("updated_day", filter_.updated_from, filter_.updated_to),
+    ):
+        if first or last:
+            yield _range(name, day_number(first) or 1, day_number(last) or LAST_DAY)
+    if filter_.among is not None:
+        yield _any_of(list(_among(filter_.among)) or [{"match_none": {}}])
+
+
+def left_out(filter_: Filter) -> list[Query]:
+    """The condition that excludes the pages in `Filter.without`; empty if there are none."""
+    return [{"bool": {"must_not": list(_among(filter_.without))}}] if filter_.without else []
+
+
+def order(sort: SortKey, *, descending: bool) -> list[dict[str, str]]:
+    """The order of pages, ties by path."""
+    return [{_SORT_FIELDS[sort]: "desc" if descending else "asc"}, {"path": "asc"}]
+
+
+def by_score(*, descending: bool) -> list[dict[str, str]]:
+    """The order of pages by score, ties by path."""
+    return [{"_score": "desc" if descending else "asc"}, {"path": "asc" if descending else "desc"}]
+
+
+def _parts(expanded: ExpandedQuery, fields: Mapping[str, FieldWeight], before: str) -> Iterator[Query]:
+    limit = _form_limit(expanded, len(fields))
+    for word in expanded.words:
+        for name, field in fields.items():
+            forms = [_term(f"{before}{form_of}", form, weight) for form_of, form, weight in _forms(word, name, field)]
+            yield _weighted(_best(forms[:limit]), field.weight * word.count)
+    for gram, count in expanded.grams.items():
+        yield _term(f"{before}{ft.GRAMS}", gram, count)
+
+
+def _forms(word: ExpandedTerm, name: str, field: FieldWeight) -> Iterator[tuple[str, str, float]]:
+    """Field, form and weight of each form to search, highest weight first."""
+    if word.accented and name == ft.BODY:
+        yield ft.ACCENTED, word.accented, 1.0
+    for form, weight in sorted(field.forms(word), key=lambda one: -one[1]):
+        yield name, form, weight
+
+
+def _form_limit(expanded: ExpandedQuery, fields: int) -> int:
+    """Maximum number of forms of each word, so that the query has at most `MAX_CLAUSES` terms."""
+    fixed = len(expanded.grams) + 4 * (len(expanded.compounds) + len(expanded.parted)) + len(expanded.optional_phrases)
+    return max(1, (MAX_CLAUSES - fixed) // max(len(expanded.words) * fields, 1))
+
+
+def _matching(expression: Expression[TermForms]) -> Query:
+    """The query for the pages that match an expression."""
+    if isinstance(expression, Leaf):
+        forms = expression.term.forms
+        return {"terms": {ft.BODY: list(map(token, forms))}} if forms else _phrase(expression.term.phrase)
+    first, *others = (_matching(part) for part in expression.parts)
+    if expression.kind == "any":
+        return _any_of([first, *others])
+    kind = "must" if expression.kind == "all" else "must_not"
+    return {"bool": {"must": [first, *others]}} if kind == "must" else {"bool": {"must": [first], "must_not": others}}
+
+
+def _phrase(phrase: PhraseTerms) -> Query:
+    """A query for the adjacent words and grams of a phrase. A last gram that is a prefix has no score."""
+    if not phrase.mixed:
+        return _run(ft.BODY, phrase.words) if phrase.words else {"match_none": {}}
+    if phrase.beginning == phrase.mixed:
+        return _run(ft.GRAMS, phrase.mixed)
+    if not phrase.beginning:
+        return _gram(ft.GRAMS, phrase.mixed[0])
+    whole = {"query": " ".join(map(token, phrase.mixed)), "max_expansions": MAX_TERMS}
+    exact: Query = {"match_phrase_prefix": {ft.GRAMS: whole}}
+    return {"bool": {"must": [_run(ft.GRAMS, phrase.beginning)], "filter": [exact]}}
+
+
+def _all_of(phrase: PhraseTerms) -> Query:
+    parts = [_term(f"{SECTION_PREFIX}{ft.BODY}", word) for word in phrase.words]
+    parts += [_gram(f"{SECTION_PREFIX}{ft.GRAMS}", gram) for gram in phrase.grams]
+    return {"bool": {"must": parts}} if parts else {"match_none": {}}
+
+
+def _run(field: str, words: Sequence[str]) -> Query:
+    if len(words) == 1:
+        return _term(field, words[0])
+    # The engine splits the text at blanks; tokens contain no blanks.
+    return {"match_phrase": {field: {"query": " ".join(map(token, words))}}}
+
+
+def _term(field: str, text: str, weight: float = 1.0) -> Query:
+    value = token(text)
+    return {"term": {field: {"value": value, "boost": weight} if weight != 1.0 else {"value": value}}}
+
+
+def _gram(field: str, gram: str) -> Query:
+    """A query for a gram, or for every gram with this prefix."""
+    return _term(field, gram) if is_whole(gram) else {"prefix": {field: {"value": token(gram)}}}
+
+
+def _best(queries: list[Query]) -> Query:
+    return queries[0] if len(queries) == 1 else {"dis_max": {"queries": queries, "tie_breaker": TIE}}
+
+
+def _any_of(queries: list[Query]) -> Query:
+    return {"bool": {"should": queries, "minimum_should_match": 1}}
+
+
+def _weighted(query: Query, weight: float) -> Query:
+    return query if weight == 1.0 else {"bool": {"must": [query], "boost": weight}}
+
+
+def _range(name: str, least: int | None, most: int | None) -> Query:
+    bounds = {key: value for key, value in (("gte", least), ("lte", most)) if value is not None}
+    return {"range": {name: bounds}} if bounds else {"exists": {"field": name}}
+
+
+def _among(addresses: Iterable[Any]) -> Iterator[Query]:
+    """Queries for these pages, split into lists of at most `MAX_TERMS`."""
+    keys = [page_key(address.path) for address in addresses]
+    for start in range(0, len(keys), MAX_TERMS):
+        yield {"terms": {"page": keys[start : start + MAX_TERMS]}}
+
+
+# The two searches of a query by words, for pages and for sections, and the parsing of their answers.
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPage:
+    """A page of the results."""
+
+    key: str
+    score: float
+    record: Record
+    first: int
+    """Ordinal of the first section."""
+    titled: bool = False
+    """Whether the query equals the page's title or one of its aliases."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPages:
+    """Pages in order."""
+
+    pages: Sequence[ClusterPage]
+    total: int
+
+
+def page_search(index: str, query: Mapping[str, Any], sort: list[dict[str, str]], offset: int, limit: int) -> Search:
+    """The search for pages, with the shown part of each. Without a sort, the best pages come first."""
+    body: dict[str, Any] = {
+        "query": query,
+        "from": min(offset, MAX_WINDOW),
+        "size": max(min(limit, MAX_WINDOW - offset), 0),
+        "track_total_hits": True,
+        "_source": ["page", "shown", "first"],
+    }
+    return Search(index, {**body, "sort": sort, "track_scores": True} if sort else body)
+
+
+def found_pages(answer: Answer) -> ClusterPages:
+    """The pages of an answer."""
+    pages = [
+        ClusterPage(
+            hit["_source"]["page"],
+            float(hit["_score"] or 0.0),
+            shown_record(hit["_source"]["shown"]),
+            hit["_source"]["first"],
+        )
+        for hit in answer["hits"]["hits"]
+    ]
+    return ClusterPages(pages, int(answer["hits"]["total"]["value"]))
+
+
+def section_search(index: str, expanded: ExpandedQuery, keys: Sequence[str], count: int) -> Search:
+    """The search for the best sections of pages.
+
+    Args:
+        index: The index.
+        expanded: The query.
+        keys: The pages.
+        count: Number of sections of each page.
+    """
+    body: dict[str, Any] = {
+        "query": section_query(expanded, keys) if keys else {"match_none": {}},
+        "size": max(SECTIONS_SEEN, 8 * count * len(keys)),
+        "sort": [{"_score": "desc"}, {"ordinal": "asc"}],
+        "track_scores": True,
+        "track_total_hits": False,
+        "_source": False,
+        "docvalue_fields": ["page", "ordinal"],
+    }
+    return Search(index, body)
+
+
+def name_searches(index: str, expanded: ExpandedQuery, keys: Sequence[str]) -> list[Search]:
+    """The searches for the coverage of the query by the names of pages, and by names and headings of their sections."""
+    fields = {"track_total_hits": False, "_source": False, "docvalue_fields": ["page", "ordinal"]}
+    return [
+        Search(index, {"query": names_query(expanded, keys, of_sections=of_sections), "size": size, **fields})
+        for of_sections, size in ((False, len(keys)), (True, SECTIONS_SEEN))
+    ]
+
+
+def found_coverage(names: Answer, headings: Answer) -> dict[str, Coverage]:
+    """The coverage of pages, from the answers to `name_searches`."""
+    titles = {str(hit["fields"]["page"][0]): float(hit["_score"]) for hit in names["hits"]["hits"]}
+    sections: dict[str, dict[int, float]] = {}
+    for hit in headings["hits"]["hits"]:
+        of_page = sections.setdefault(str(hit["fields"]["page"][0]), {})
+        of_page[int(hit["fields"]["ordinal"][0])] = float(hit["_score"])
+    return {key: Coverage(titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
+
+
+def found_sections(answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:
+    """Ordinals and scores of the best sections, by page; at least `count` of each page if so many match."""
+    best: dict[str, list[tuple[int, float]]] = {}
+    for hit in answer["hits"]["hits"]:
+        sections = best.setdefault(str(hit["fields"]["page"][0]), [])
+        if len(sections) < max(count, SECTIONS_EACH):
+            sections.append((int(hit["fields"]["ordinal"][0]), float(hit["_score"])))
+    return best

@@ -1,0 +1,321 @@
+"""Past states of a folder, each with its own index.
+
+The index of a commit begins as a copy of the nearest existing index, which is the current one or that of another
+commit. Rows are copied, and the full text's segments, which never change, are hard-linked. Documents are compared by
+blob id, so only different ones are indexed. A complete index is never changed. The number of past indexes is limited;
+the least recently used ones are deleted.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.markdown.link_sides import PageSide
+from commonplace.domain.past import PastCommits
+from commonplace.domain.ports import Index, Store
+from commonplace.domain.query import ListQuery
+from commonplace.domain.records import day_number, iso_timestamp
+from commonplace.index.batch_lock import BatchLock
+from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
+from commonplace.index.catalogue.document_rows import GIVEN_CREATED, GIVEN_UPDATED, encode
+from commonplace.index.catalogue.links import resolve_links
+from commonplace.index.catalogue.other_files import OtherFiles
+from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER, LOCK_FILE
+from commonplace.index.local import LocalIndex
+from commonplace.index.stored.index_version import SCHEMA_VERSION
+
+log = logging.getLogger(__name__)
+
+MAX_STATES = 8
+"""Maximum number of past states of a folder whose indexes are stored."""
+MAX_OPEN = 4
+"""Maximum number of unused past states that a process has open."""
+STALE_COPY_SECONDS = 3600.0
+"""Age in seconds above which an incomplete copy is deleted, because its process was killed."""
+COPY_PREFIX = "copy-"
+LEASE_SUFFIX = ".lease"
+
+
+@dataclass(slots=True)
+class _OpenState:
+    """A past state that is open."""
+
+    store: Store
+    index: LocalIndex
+    lease: int | None
+    """File descriptor of the lock that prevents deletion of the index; None if the folder is not writable."""
+    users: int = field(default=0)
+
+
+class IndexedPast:
+    """`domain.past.PastStates`. Thread-safe.
+
+    Args:
+        commits: The commits.
+        live: Folder of the current index.
+        folder: Folder of the past states' indexes.
+        side: The side of `[[a|b]]` that is the page.
+    """
+
+    def __init__(self, commits: PastCommits, live: Path, folder: Path, side: PageSide = PageSide.EXISTING) -> None:
+        self._side = side
+        self._commits = commits
+        self._live = live
+        self._folder = folder
+        self._open: OrderedDict[str, _OpenState] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+
+    @property
+    def commits(self) -> PastCommits:
+        """The commits."""
+        return self._commits
+
+    @contextmanager
+    def opened(self, commit: str) -> Generator[tuple[Store, Index]]:
+        """The files of a commit and their index. The first call for a commit indexes the differing documents."""
+        key = self._commits.key(commit)
+        state = self._used(key)
+        if state is None:
+            with self._opening:
+                state = self._used(key) or self._open_state(commit, key)
+        try:
+            yield state.store, state.index
+        finally:
+            with self._lock:
+                state.users -= 1
+            self._shrink(MAX_OPEN)
+
+    def close(self) -> None:
+        """Release all resources."""
+        self._shrink(0)
+
+    def _used(self, key: str) -> _OpenState | None:
+        """The open state of this key, with one more user; None if it is not open."""
+        with self._lock:
+            state = self._open.get(key)
+            if state is not None:
+                state.users += 1
+                self._open.move_to_end(key)
+            return state
+
+    def _open_state(self, commit: str, key: str) -> _OpenState:
+        store = self._commits.store(commit)
+        with ExitStack() as on_error:
+            lease = self._leased(key)
+            on_error.callback(_release, lease)
+            self._copy_nearest(store, key)
+            index = LocalIndex(store, self._folder / key, side=self._side)
+            on_error.callback(index.close)
+            index.sync()
+            index.list(ListQuery(sort="updated", limit=1))  # waits until the history is read for dates
+            on_error.pop_all()
+        state = _OpenState(store, index, lease, users=1)
+        with self._lock:
+            self._open[key] = state
+        self._delete_oldest()
+        return state
+
+    def _shrink(self, most: int) -> None:
+        """Close the least recently used states until `most` are open, except those in use."""
+        with self._lock:
+            idle = [key for key, state in self._open.items() if not state.users]
+            closed = [self._open.pop(key) for key in idle[: max(0, len(self._open) - most)]]
+        for state in closed:
+            state.index.close()
+            _release(state.lease)
+
+    def _copy_nearest(self, store: Store, key: str) -> None:
+        """Copy the index with the fewest differing documents, as the starting point for the index of a commit."""
+        target = self._folder / key
+        if target.exists():
+            return
+        wanted = {address.path: stat for address, stat in store.scan()}
+        best, least = None, len(wanted)
+        for source in self._sources():
+            known = revisions_of(source)
+            if known is None:
+                continue
+            same = sum(int(known[path][:15], 16) == stat.inode for path, stat in wanted.items() if path in known)
+            differing = len(wanted) + len(known) - 2 * same
+            if differing < least:
+                best, least = source, differing
+        if best is None:
+            return
+        copy = self._folder / f"{COPY_PREFIX}{os.getpid()}-{threading.get_ident()}"
+        try:
+            copy_index(best, copy, store, wanted)
+            copy.rename(target)
+        except (OSError, sqlite3.Error, KnowledgeError) as error:
+            log.info("%s: a past state is indexed from nothing: %s", store.name, type(error).__name__)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+
+    def _sources(self) -> Iterator[Path]:
+        yield self._live
+        with suppress(OSError):
+            yield from (path.with_suffix("") for path in self._folder.glob(f"*{LEASE_SUFFIX}"))
+
+    def _leased(self, key: str) -> int | None:
+        """A shared lock on a state's index: while it is held, no process deletes the index."""
+        path = self._folder / f"{key}{LEASE_SUFFIX}"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            while True:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.flock(descriptor, fcntl.LOCK_SH)  # exclusive locks are held only during a deletion
+                os.utime(descriptor)
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), path.stat()):
+                        return descriptor
+                os.close(descriptor)
+        except OSError:
+            return None  # the index is then in a temporary folder
+
+    def _delete_oldest(self) -> None:
+        """Delete the least recently used states beyond `MAX_STATES`, except those that a process has open."""
+        with suppress(OSError):
+            leases = sorted(self._folder.glob(f"*{LEASE_SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+            for path in leases[: max(0, len(leases) - MAX_STATES)]:
+                self._delete(path)
+            for copy in self._folder.glob(f"{COPY_PREFIX}*"):
+                if time.time() - copy.stat().st_mtime > STALE_COPY_SECONDS:
+                    shutil.rmtree(copy, ignore_errors=True)
+
+    def _delete(self, lease: Path) -> None:
+        descriptor = os.open(lease, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lease.with_suffix(""), ignore_errors=True)
+            lease.unlink()
+        except BlockingIOError:
+            return
+        finally:
+            os.close(descriptor)
+
+
+def _release(lease: int | None) -> None:
+    if lease is not None:
+        with suppress(OSError):
+            os.close(lease)
+
+
+# Copies an index as the starting point for the index of another state of the same folder.
+
+
+_LOCKS = ".lock"
+"""Suffix of the full text's lock files, which a copy must not share."""
+
+
+def revisions_of(folder: Path) -> dict[str, str] | None:
+    """The revisions of an index's documents by path; None unless the index is complete and of this version."""
+    try:
+        with closing(_reading(folder / CATALOGUE_FILE)) as connection:
+            if read_meta(connection, "version") != SCHEMA_VERSION or not read_meta(connection, "complete"):
+                return None
+            return dict(connection.execute("SELECT path, revision FROM files").fetchall())
+    except sqlite3.Error:
+        return None
+
+
+def copy_index(source: Path, target: Path, store: Store, files: Mapping[str, FileStat]) -> None:
+    """Copy an index to a new folder, as the starting point for the index of another store.
+
+    Documents whose revision equals that of the store's file count as indexed. Links to files that are not documents are
+    resolved again, and dates are set again from the store's history.
+
+    Args:
+        source: Folder of the index. Its full text must not be written during the copy.
+        target: A folder that does not exist.
+        store: The files of the new index.
+        files: Metadata of the store's documents; `inode` is the first 15 hex digits of the blob id.
+
+    Raises:
+        OSError, sqlite3.Error: the copy failed.
+        UnavailableError: acquiring the lock timed out.
+    """
+    target.mkdir(parents=True)
+    with BatchLock(source / LOCK_FILE).held():
+        with (
+            closing(_reading(source / CATALOGUE_FILE)) as live,
+            closing(sqlite3.connect(target / CATALOGUE_FILE)) as copied,
+        ):
+            live.backup(copied)
+            copied.execute("PRAGMA journal_mode = WAL")
+        shutil.copytree(
+            source / FULLTEXT_FOLDER,
+            target / FULLTEXT_FOLDER,
+            ignore=shutil.ignore_patterns(f"*{_LOCKS}"),
+            copy_function=_linked,
+        )
+    catalogue = Catalogue(target / CATALOGUE_FILE)
+    try:
+        with catalogue.writing(batch=True) as connection:
+            _adapt(connection, store, files)
+    finally:
+        catalogue.close()
+
+
+def _adapt(connection: sqlite3.Connection, store: Store, files: Mapping[str, FileStat]) -> None:
+    _limit_dates(connection, iso_timestamp(max((stat.mtime_ns for stat in files.values()), default=0) / 1e9))
+    connection.executemany(
+        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?"
+        " WHERE path = ? AND substr(revision, 1, 15) = ?",
+        ((*stat, path, f"{stat.inode:015x}") for path, stat in files.items()),
+    )
+    others = OtherFiles(store)
+    # Two statements, because each can use an index, so that only the few affected links are read.
+    connection.execute(
+        "INSERT OR IGNORE INTO unsettled SELECT key FROM links WHERE attachment IS NOT NULL AND key <> ''"
+    )
+    connection.execute(
+        "INSERT OR IGNORE INTO unsettled SELECT l.key FROM json_each(?) other CROSS JOIN links l ON l.key = other.value"
+        " WHERE l.target IS NULL AND l.key <> ''",
+        (encode(others.keys()),),
+    )
+    connection.execute("DELETE FROM unreadable")
+    resolve_links(connection, store, others)
+    grow(connection, "generation")
+
+
+def _limit_dates(connection: sqlite3.Connection, latest: str) -> None:
+    """Limit the documents' times to that of the commit, until they are dated by its history.
+
+    Most times in the source are correct already, and only changed rows cost an update of the catalogue's indexes.
+    """
+    day = day_number(latest)
+    connection.execute(
+        "UPDATE files SET created = ?1, created_day = ?2 WHERE created > ?1 AND NOT given & ?3",
+        (latest, day, GIVEN_CREATED),
+    )
+    connection.execute(
+        "UPDATE files SET updated = ?1, updated_day = ?2 WHERE updated > ?1 AND NOT given & ?3",
+        (latest, day, GIVEN_UPDATED),
+    )
+    write_meta(connection, "dated", "")
+
+
+def _linked(source: str, target: str) -> str:
+    """Create a hard link to a file; a copy if the file system has no hard links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+    return target
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)

@@ -1,1 +1,0 @@
-"""Past states of a folder, with an index each."""

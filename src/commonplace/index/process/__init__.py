@@ -1,1 +1,0 @@
-"""Process-wide settings for an index: memory and open files."""

@@ -1,1 +1,0 @@
-"""The adapter for OpenSearch: implements `domain.cluster.shared_index` with the official client."""

@@ -1,1 +1,0 @@
-"""The vectors of bases in a cluster: chunks of pages, vectors by workers, and claims of workers."""

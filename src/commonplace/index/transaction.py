@@ -1,0 +1,241 @@
+"""One transaction of an ingestion: reads files, and writes the data derived from them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, cast
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.query import Record
+from commonplace.domain.revisions import revision_of
+from commonplace.index.catalogue import pending_files
+from commonplace.index.catalogue.database import grow, read_number
+from commonplace.index.catalogue.document_rows import DocumentRows, document_key, record_at, remove_rows, set_stat
+from commonplace.index.catalogue.links import LinkWriter
+from commonplace.index.fulltext.document_text import DocumentText, text_to_json
+from commonplace.index.fulltext.tantivy_index import FullTextWriter
+from commonplace.index.parse_worker import FileToParse, PreparedDocument, prepare
+from commonplace.index.process import file_limit_error, is_file_limit
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The changes of an ingestion."""
+
+    added: int = 0
+    updated: int = 0
+    removed: int = 0
+    unreadable: dict[str, str] = field(default_factory=dict[str, str])
+    changed: list[Address] = field(default_factory=list[Address])
+    """All counted documents."""
+    flush_due: bool = False
+    """Whether `flush` should run, in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of an ingestion."""
+
+    stat: Callable[[Address], FileStat | None]
+    """Returns a file's metadata; None if there is no such file."""
+    read: Callable[[Address], bytes]
+    """Returns a file's bytes."""
+    commit_time: Callable[[], str]
+    """Returns the time of the current commit in ISO 8601; called for files without a time."""
+
+
+class LoadedFile(NamedTuple):
+    """A file that was read and has to be parsed and written."""
+
+    known: Record | None
+    """The document's old record; None if the document is new."""
+    stat: FileStat
+    is_new: bool
+    """Whether the index cannot contain the file."""
+    file: FileToParse
+
+
+class IngestTransaction:
+    """Indexes files one by one inside one transaction of the catalogue.
+
+    Args:
+        files: The files.
+        connection: The catalogue.
+        texts: Writer of the texts.
+        linker: Writer of the links.
+        outcome: Collects the changes.
+        again: Paths whose texts are written even if the catalogue has the same revision.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        connection: sqlite3.Connection,
+        texts: TextWriter,
+        linker: LinkWriter,
+        outcome: Outcome,
+        again: Collection[str],
+    ) -> None:
+        self._stat, self._read = files.stat, files.read
+        self._connection = connection
+        self._texts = texts
+        self._linker = linker
+        self._outcome, self._before = outcome, (outcome.added, outcome.removed)
+        self._again = again
+        self._entries = DocumentRows(connection, files.commit_time)
+        self._unreadable = {cast("str", row[0]) for row in connection.execute("SELECT path FROM unreadable")}
+        self.size = 0
+        """Bytes read so far."""
+
+    def take(self, address: Address, stat: FileStat | None, *, new: bool = False) -> None:
+        """Index one file. The arguments are those of `load`."""
+        loaded = self.load(address, stat, new=new)
+        if loaded:
+            self.put(loaded, prepare(loaded.file))
+
+    def load(self, address: Address, stat: FileStat | None, *, new: bool = False) -> LoadedFile | None:
+        """Read one file; None if there is nothing to parse: it is unchanged, missing, unreadable or not a document.
+
+        Args:
+            address: Address of the file.
+            stat: Metadata of the file; None to read it.
+            new: Whether the index cannot contain the file.
+        """
+        known = None if new else record_at(self._connection, address.path)
+        try:
+            stat = stat or self._stat(address)
+        except StorageError as error:
+            if known and address.path not in self._again:
+                self._outcome.unreadable[address.path] = str(error)
+                return None  # the document remains in the index, because the file may still exist
+        found = self._read_file(address, stat)
+        if found is None:
+            self._remove(address, known, new=new)
+            return None
+        stat, raw = found
+        self.size += len(raw)
+        revision = revision_of(raw)
+        if known and known.revision == revision and address.path not in self._again:
+            set_stat(self._connection, address, stat)
+            return None
+        return LoadedFile(known, stat, new, FileToParse(address.path, revision, raw))
+
+    def put(self, loaded: LoadedFile, document: PreparedDocument) -> None:
+        """Write one document. Call it in the order in which the documents were loaded."""
+        known, address = loaded.known, Address(loaded.file.path)
+        self._linker.change(known, document.columns, document.links)
+        self._outcome.changed.append(address)
+        self._texts.put(address, document.text, new=loaded.is_new)
+        self._outcome.added += known is None
+        self._outcome.updated += known is not None
+        self._entries.add(document.columns, loaded.stat, known)
+
+    def finish(self) -> None:
+        """Write the collected changes; called once, before links are resolved."""
+        if (self._outcome.added, self._outcome.removed) != self._before:
+            grow(self._connection, "comings")
+        self._entries.finish()
+        self._linker.finish()
+
+    def _remove(self, address: Address, known: Record | None, *, new: bool) -> None:
+        """Remove a document from catalogue and full text, if it exists there."""
+        if known:
+            remove_rows(self._connection, [document_key(address.path)])
+            self._linker.change(known, None)
+            self._outcome.changed.append(address)
+            self._outcome.removed += 1
+        elif address.path not in self._again:
+            return
+        self._texts.put(address, None, new=new)
+
+    def _read_file(self, address: Address, stat: FileStat | None) -> tuple[FileStat, bytes] | None:
+        """A file's metadata and bytes; None if it is not a document, missing or unreadable (the last is recorded)."""
+        if address.path in self._unreadable:
+            self._connection.execute("DELETE FROM unreadable WHERE path = ?", (address.path,))
+        try:
+            stat = stat or self._stat(address)
+            return (pending_files.settled_stat(stat), self._read(address)) if stat and address.is_document else None
+        except NotFoundError:
+            return None
+        except StorageError as error:
+            if is_file_limit(error):
+                raise file_limit_error() from error
+            self._outcome.unreadable[address.path] = str(error)
+            self._connection.execute("INSERT INTO unreadable VALUES (?, ?)", (address.path, str(error)))
+            return None
+
+
+# Writers of the searchable texts of documents: into the catalogue, or into the full text.
+
+
+MAX_RECENT = 64
+RECENT_SHARE = 16
+"""The maximum number of recent documents is one per `RECENT_SHARE` documents, but at most `MAX_RECENT`."""
+LARGE_TEXT = 1_000_000
+"""Maximum size of a text in characters; a larger one is flushed at once, because every process would tokenize it."""
+
+
+class TextWriter(Protocol):
+    """Writes the searchable texts of documents."""
+
+    def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
+        """Replace the text of a document.
+
+        Args:
+            address: The document.
+            text: The text; None to delete it.
+            new: Whether there is certainly no old text.
+        """
+        ...
+
+
+class RecentTextWriter:
+    """Writes texts into the catalogue, until they are flushed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._large = False
+        self.used = False
+        """Whether any text was written."""
+
+    def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:  # noqa: ARG002
+        """Replace the text of a document, whether or not there is an old one."""
+        # The transaction increments the generation, so this number is unique among a document's texts.
+        seq = read_number(self._connection, "generation") + 1
+        self.used = True
+        stored = text_to_json(text) if text else None
+        self._large = self._large or len(stored or "") > LARGE_TEXT
+        row = (document_key(address.path), seq, address.path, stored)
+        self._connection.execute("INSERT OR REPLACE INTO recent VALUES (?, ?, ?, ?)", row)
+
+    @property
+    def times_full(self) -> float:
+        """Number of recent documents relative to its limit; from 1 on, they should be flushed."""
+        waiting = self._connection.execute("SELECT count(*) FROM recent").fetchone()[0]
+        documents = self._connection.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM files LIMIT ?)", (MAX_RECENT * RECENT_SHARE,)
+        ).fetchone()[0]
+        return 1.0 if self._large else waiting / (documents // RECENT_SHARE + 1)
+
+
+class FullTextBatch:
+    """Writes texts into the full text."""
+
+    def __init__(self, connection: sqlite3.Connection, writer: FullTextWriter) -> None:
+        self._connection = connection
+        self._writer = writer
+        self._recent = {cast("int", row[0]) for row in connection.execute("SELECT id FROM recent")}
+
+    def put(self, address: Address, text: DocumentText | None, *, new: bool) -> None:
+        """Replace the text of a document in the full text, and remove its text from the catalogue."""
+        key = document_key(address.path)
+        if key in self._recent:
+            self._connection.execute("DELETE FROM recent WHERE id = ?", (key,))
+        if not new:
+            self._writer.remove(key)
+        if text:
+            self._writer.add(key, text)

@@ -1,1 +1,0 @@
-"""Services of several nodes that serve the same collections."""
