@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+from unicodedata import normalize
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
@@ -27,7 +28,7 @@ class Filter:
     """
 
     prefix: str = ""
-    """Path prefix, such as `notes/`; case-sensitive unless `prefix_any_case`."""
+    """Path prefix, such as `notes/`; case-sensitive unless `prefix_any_case`, in any Unicode normalization."""
     prefix_any_case: bool = False
     types: tuple[str, ...] = ()
     """Types (frontmatter `type`, otherwise `category`), one of which must match; empty for all."""
@@ -54,6 +55,12 @@ class Filter:
     """The documents to select from, in any order; None for all."""
     without: tuple[Address, ...] = ()
     """Documents to exclude."""
+
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """The prefix in each normalization in which files may have it; itself first. Empty without a prefix."""
+        forms = (self.prefix, *(normalize(form, self.prefix) for form in ("NFC", "NFD")))
+        return tuple(dict.fromkeys(forms)) if self.prefix else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

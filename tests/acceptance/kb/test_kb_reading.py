@@ -389,3 +389,19 @@ def test_a_settings_file_names_several_bases_and_one_that_cannot_be_written_says
     assert entries[1]["body_truncated"]
     assert entries[2]["body_truncated"]
     assert [len(entry["body"]) for entry in entries] == [20_000, 12_000, 0]
+
+
+def test_a_field_of_an_entry_is_chosen_by_its_name_in_every_answer(tmp_path: Path) -> None:
+    text = "---\ntype: note\ntitle: A\nauthor: Ann\nmetadata:\n  grade: 3\n---\nSome words.\n"
+    repo = new_repo(tmp_path / "base", {"kb.yaml": "name: base\n", "notes/a.md": text})
+    fields = ["id", "author", "grade"]
+    with agent("mcp", "--toolset", "kb", repo.path) as client:
+        rows = [
+            client.call("kb_list_entries", fields=fields)["entries"][0],
+            client.call("kb_recent", fields=fields)["entries"][0],
+            client.call("kb_search", query="words", fields=fields)["results"][0],
+            client.call("kb_get", entry_id="notes/a", fields=fields)["entry"],
+        ]
+        (entry,) = client.call("kb_batch_read", entries=[{"entry_id": "notes/a"}], fields=fields)["entries"]
+    for row in (*rows, entry):
+        assert {key: row.get(key) for key in ("author", "grade")} == {"author": "Ann", "grade": 3}, row

@@ -53,7 +53,9 @@ class Condition:
         if filter_.prefix and filter_.prefix_any_case:
             self._add("substr(folded(f.path), 1, ?) = ?", len(fold(filter_.prefix)), fold(filter_.prefix))
         elif filter_.prefix:
-            self._add("f.path >= ? AND f.path < ?", filter_.prefix, filter_.prefix + MAX_CODE_POINT)
+            forms = filter_.prefixes
+            either = " OR ".join(["(f.path >= ? AND f.path < ?)"] * len(forms))
+            self._add(f"({either})", *(bound for one in forms for bound in (one, one + MAX_CODE_POINT)))
         if filter_.types:
             self._add(f"f.type_folded IN ({_marks(filter_.types)})", *map(fold, filter_.types))
         for tag in map(_bare_tag, filter_.tags):

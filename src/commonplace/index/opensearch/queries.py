@@ -91,7 +91,7 @@ def filter_clauses(filter_: Filter) -> Iterator[Query]:
     groups = wanted_terms(filter_)
     folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
     if folder:
-        groups = (*groups, frozenset({FOLDER_TERM_PREFIX + filter_.prefix}))
+        groups = (*groups, frozenset(FOLDER_TERM_PREFIX + one for one in filter_.prefixes))
     elif filter_.prefix:
         yield {"prefix": {"path": {"value": filter_.prefix, "case_insensitive": filter_.prefix_any_case}}}
     for group in groups:

@@ -218,11 +218,16 @@ def show_types(schema: Schema) -> dict[str, Json]:
 
 
 def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Json]:
-    """The row reduced to the requested fields; `id` and `kb_name` are always included."""
+    """The row reduced to the requested fields; `id` and `kb_name` are always included.
+
+    A field that the row has below `metadata` alone is included by its own name.
+    """
     if not fields:
         return row
     kept = {"id", "kb_name", *fields}
-    return {key: value for key, value in row.items() if key in kept}
+    metadata = row.get("metadata")
+    further = {key: metadata[key] for key in fields if key in metadata} if isinstance(metadata, dict) else {}
+    return {key: value for key, value in {**further, **row}.items() if key in kept}
 
 
 def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> dict[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from unicodedata import normalize
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.errors import NotFoundError
@@ -31,8 +32,16 @@ def require_known_folder(chosen: Sequence[Collection], prefix: str) -> None:
                 return
             parts = address.folder.split("/") if address.folder else []
             counts.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+    if prefix and any(_has_empty_folder(collection, prefix.rstrip("/")) for collection in chosen):
+        raise NotFoundError(f"The folder {prefix[:80]!r} has no pages.", kind="folder", reference=prefix)
     known = sorted((name for name in counts if "/" not in name), key=lambda name: (-counts[name], name))
     raise unknown("folder", prefix, [f"{name}/" for name in known], [f"{name}/" for name in sorted(counts)])
+
+
+def _has_empty_folder(collection: Collection, folder: str) -> bool:
+    """Whether there is a folder that may contain files, none of which is a page."""
+    above = folder.rpartition("/")[0]
+    return normalize("NFC", folder) in (normalize("NFC", one) for one in collection.store.folders(above))
 
 
 def require_known_tag(chosen: Sequence[Collection], tag: str) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Filter, ListQuery, Record
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.findings import collection_issues
+from commonplace.services.findings import Issue, collection_issues
 from commonplace.services.listing import every_document
 from commonplace.services.site.derived import BoundedCache
 from commonplace.toolsets.notes.service.link_graph import link_graph
@@ -23,6 +24,8 @@ PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md",
 MAX_PURPOSE_CHARS = 400
 SAMPLED_PAGES = 40
 """Number of pages whose links and names are sampled for the style of the folder."""
+HERE = "(in no folder below)"
+"""Stands for the pages directly in a folder, among the folders below it; no path, which an argument could take."""
 DATES_WAIT_SECONDS = 0.5
 """Timeout in seconds for the dates of a new index."""
 MIN_BULK_PAGES = 20
@@ -89,9 +92,11 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
     graph = link_graph(collection)
     purpose, page = _purpose(collection, records, prefix)
     recent = sorted(records, key=lambda one: (one.updated, one.address.path), reverse=True)
-    kinds = Counter(one.type for one in records if one.type)
-    tags = Counter(tag for one in records for tag in set(one.tags))
-    fields = Counter(key for one in records for key in one.frontmatter)
+    kinds = _counted(one.type for one in records if one.type)
+    tags = _counted(tag for one in records for tag in {fold(tag): tag for tag in one.tags}.values())
+    findings = collection_issues(collections, collection, read=len(records) <= MAX_READ_PAGES)
+    unreadable = {issue.path for issue in findings if issue.rule in {"bad_yaml", "bad_toml"}}
+    fields = Counter(key for one in records if one.address.path not in unreadable for key in one.frontmatter)
     return FolderOverview(
         name=collection.name,
         counts=collection.index.counts(),
@@ -106,7 +111,7 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
         recent=_changed_lately(recent) if is_dated else None,
         naming=_naming(records),
         linking=_linking(collection, recent[:SAMPLED_PAGES]),
-        findings=_findings(collections, collection, records, prefix),
+        findings=_findings(findings, prefix),
         read_only="",
     )
 
@@ -122,16 +127,24 @@ def _changed_lately(recent: Sequence[Record]) -> list[Record]:
     return [one for one in recent if one.updated not in bulk][:20]
 
 
+def _counted(names: Iterable[str]) -> Counter[str]:
+    """The number of each name, of which spellings that are compared as equal are one, in the most frequent spelling."""
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name in names:
+        spellings[fold(name)][name] += 1
+    return Counter({counts.most_common(1)[0][0]: counts.total() for counts in spellings.values()})
+
+
 def _common(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:60]
 
 
 def _folders(records: Sequence[Record], prefix: str) -> list[tuple[str, int]]:
-    """The folders directly below the prefix, each with its number of pages. Pages directly in it count as "./"."""
+    """The folders directly below the prefix, each with its number of pages. Pages directly in it count as `HERE`."""
     counts: Counter[str] = Counter()
     for record in records:
         first, separator, _ = record.address.path[len(prefix) :].partition("/")
-        counts[f"{prefix}{first}/" if separator else f"{prefix}./"] += 1
+        counts[f"{prefix}{first}/" if separator else HERE] += 1
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
@@ -188,11 +201,9 @@ def _style(link: Link) -> str:
     return "links in front matter" if link.kind is LinkKind.FRONTMATTER else ""
 
 
-def _findings(
-    collections: Collections, collection: Collection, records: Sequence[Record], prefix: str
-) -> list[FindingCount]:
+def _findings(issues: Sequence[Issue], prefix: str) -> list[FindingCount]:
     places: dict[tuple[int, str], list[str]] = {}
-    for issue in collection_issues(collections, collection, read=len(records) <= MAX_READ_PAGES):
+    for issue in issues:
         if issue.path.startswith(prefix):
             shown = f"{issue.path}:{issue.line}" if issue.line else issue.path
             places.setdefault((SEVERITIES.index(issue.severity), issue.rule), []).append(shown)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.query import Record
+from commonplace.domain.query import Filter, ListQuery, Record
 from commonplace.services.collections import Collection, Collections, as_stored, record_of, record_of_new_file
 from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
 
@@ -106,10 +106,18 @@ def new_page_path(collections: Collections, reference: str) -> PagePath:
 
 
 def folder_prefix(collections: Collections, folder: str) -> tuple[Sequence[Collection], str]:
-    """The collections and the path prefix (`notes/`, or "") that a folder argument selects."""
+    """The collections and the path prefix (`notes/`, or "") that a folder argument selects.
+
+    The prefix has the Unicode normalization of the first page below it.
+    """
     chosen, rest = _chosen(collections, folder.strip())
     path = rest.strip("/")
-    return chosen, f"{path}/" if path and path != "." else ""
+    prefix = f"{path}/" if path and path != "." else ""
+    within = ListQuery(filter=Filter(prefix=prefix), limit=1)
+    first = (record for one in chosen if not prefix.isascii() for record in one.index.list(within).records)
+    for record in first:
+        return chosen, "".join(f"{name}/" for name in record.address.path.split("/")[: prefix.count("/")])
+    return chosen, prefix
 
 
 def shown_path(collections: Collections, collection: Collection, address: Address) -> str:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
+from commonplace.domain.addresses import fold
+from commonplace.domain.errors import NotFoundError
+from commonplace.domain.query import Filter, SearchQuery
+from commonplace.services.searches import search
 from commonplace.toolsets.notes.service import overview
-from commonplace.toolsets.notes.service.overview import MAX_PURPOSE_CHARS, FolderOverview, folder_overview
+from commonplace.toolsets.notes.service.known_names import require_known_folder
+from commonplace.toolsets.notes.service.overview import HERE, MAX_PURPOSE_CHARS, FolderOverview, folder_overview
+from commonplace.toolsets.notes.service.page_lookup import folder_prefix
 from indexed import Indexed
 from support import new_repo
 
@@ -41,7 +48,7 @@ def test_the_first_paragraph_of_the_readme_says_what_a_folder_is_for(base: Index
 
 def test_folders_tags_types_and_hubs_are_counted_most_first(base: Indexed) -> None:
     found = told(base)
-    assert (found.pages, list(found.folders)) == (5, [("kinds/", 3), ("./", 2)])
+    assert (found.pages, list(found.folders)) == (5, [("kinds/", 3), (HERE, 2)])
     assert list(found.tags) == [("a", 2), ("b", 1)]
     assert list(found.types) == [("Tea", 2)]
     assert found.hubs[0] == ("kinds/green-tea.md", 3)
@@ -51,7 +58,7 @@ def test_folders_tags_types_and_hubs_are_counted_most_first(base: Indexed) -> No
 
 def test_a_part_of_a_folder_is_told_alone(base: Indexed) -> None:
     found = told(base, "kinds/")
-    assert (found.pages, list(found.folders)) == (3, [("kinds/./", 2), ("kinds/deep/", 1)])
+    assert (found.pages, list(found.folders)) == (3, [(HERE, 2), ("kinds/deep/", 1)])
     assert [record.address.path for record in found.recent or ()][:2] == ["kinds/green-tea.md", "kinds/black-tea.md"]
     assert told(base, "none/").pages == 0
 
@@ -157,3 +164,41 @@ def test_an_import_of_most_pages_is_no_late_change(tmp_path: Path) -> None:
 
 def test_an_overview_is_made_once_for_each_state(base: Indexed) -> None:
     assert told(base).folders is told(base).folders
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_names_are_one_in_either_normalization_and_folders_are_found(tmp_path: Path, form: str) -> None:
+    other = "NFD" if form == "NFC" else "NFC"
+    folder, tag = normalize(form, "Äpfel"), normalize("NFC", "Küche")
+    files = {
+        f"{folder}/a.md": f"---\ntags: [{tag}, {normalize('NFD', tag)}]\ntype: Größe\n---\n# A\n\nWords.\n",
+        "b.md": f"---\ntags: [{normalize('NFD', tag)}]\ntype: {normalize('NFD', 'größe')}\n---\n# B\n",
+        "c.md": f"---\ntags: [{normalize('NFD', tag)}]\n---\n# C\n",
+    }
+    with Indexed(tmp_path, files) as base:
+        found = told(base)
+        assert [(fold(name), count) for name, count in found.tags] == [(fold(tag), 3)]
+        assert [count for _, count in found.types] == [2]
+        for named in (folder, normalize(other, folder)):
+            chosen, prefix = folder_prefix(base.collections, f"{named}/")
+            assert prefix == f"{folder}/"
+            require_known_folder(chosen, prefix)
+            assert told(base, prefix).pages == 1
+            for filter_ in (Filter(prefix=f"{named}/"), Filter(prefix=f"{named}/a")):
+                assert base.listed(filter_) == [f"{folder}/a.md"]
+                hits = search([base.collection], SearchQuery(text="words", filter=filter_)).hits
+                assert [one.hit.record.address.path for one in hits] == [f"{folder}/a.md"]
+
+
+def test_what_stands_in_an_unreadable_front_matter_is_no_field(tmp_path: Path) -> None:
+    files = {"a.md": "---\na: [1, 2\nb: x\n---\n# A\n", "c.md": "---\nc: 1\n---\n# C\n"}
+    with Indexed(tmp_path, files) as base:
+        assert list(told(base).fields) == [("c", 1)]
+
+
+def test_a_folder_without_pages_is_told_as_one(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"Sub Dir/p.md": "# P\n", "Sub Dir/img/a.png": "x"}) as base:
+        with pytest.raises(NotFoundError, match="The folder 'Sub Dir/img/' has no pages"):
+            require_known_folder([base.collection], "Sub Dir/img/")
+        with pytest.raises(NotFoundError, match="There is no folder 'Sub Dir/nothing/'"):
+            require_known_folder([base.collection], "Sub Dir/nothing/")
