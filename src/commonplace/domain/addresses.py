@@ -275,3 +275,14 @@ _PART_RULES: tuple[tuple[Callable[[str], object], str], ...] = (
 def _shown(text: str) -> str:
     cut = text if len(text) <= MAX_SHOWN_ADDRESS else f"{text[: MAX_SHOWN_ADDRESS - 3]}..."
     return repr(cut) if cut.isprintable() else ascii(cut)
+
+
+def is_attachment_name(name: str) -> bool:
+    """Whether a name is that of a file that pages embed or link to, unlike a page, program code and configuration."""
+    return name.rpartition(".")[2].lower() in _ATTACHED
+
+
+_PICTURES = "png jpg jpeg gif svg webp avif bmp tiff heic"
+_OTHERS = "pdf mp3 m4a wav ogg mp4 mov webm docx xlsx pptx odt ods odp csv zip"
+_ATTACHED = frozenset([*_PICTURES.split(), *_OTHERS.split()])
+"""Suffixes of the files that pages embed or link to."""

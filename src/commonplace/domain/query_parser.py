@@ -43,6 +43,7 @@ CHARS_PER_WORD = 2
 """Number of characters of a script without blanks that count as a word."""
 _PART = re.compile(r'(?P<sign>(?<!\S)-(?!-))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
 
+_ONLY_NOT = re.compile(r'\s*NOT\s+("[^"\n]*"|[^\s"()-][^\s"()]*)\s*')
 _OPERATORS = frozenset({"AND", "OR"})
 _INNER_EDGES = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])|(?<=[a-z])(?=[A-Z][a-z])")
 """Word boundaries without a separator within a word: `utf8`, `getName`."""
@@ -112,8 +113,8 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
     titles from memory, and a document without the phrase may be the answer.
 
     An unpaired quotation mark is ignored. A `-` excludes only at the beginning of a word or quotation that contains a
-    letter or digit, so `- x`, `a-b`, `--` and `--flag` exclude nothing. A text of several lines has no exclusions and
-    no operators, because it was probably pasted, and its `-` are list items and flags.
+    letter or digit, so `- x`, `a-b`, `--` and `--flag` exclude nothing. `NOT x` alone excludes, too. A text of several
+    lines has no exclusions and no operators, because it was probably pasted, and its `-` are list items and flags.
 
     Args:
         text: The search as typed.
@@ -121,10 +122,7 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
         prefix: Whether the last word may also match as a prefix.
         demand: Whether phrases may be required, and operators be heeded; if false, all phrases are optional.
     """
-    straight = text[:MAX_QUERY_CHARS].translate(_QUOTES)
-    if straight.count('"') % 2:
-        head, _, tail = straight.rpartition('"')
-        straight = f"{head} {tail}"
+    straight = _straight(text)
     pasted = len(straight.strip().splitlines()) > 1
     joined = has_operators(straight)
     expression = _expression(straight, analyze) if joined and demand and not pasted else None
@@ -134,6 +132,25 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
     for part, is_phrase, is_excluded in _parts(straight, joined=joined):
         reading.take(part, is_phrase=is_phrase, is_excluded=is_excluded and not pasted)
     return reading.query(exact=not prefix, demand=demand)
+
+
+def exclusion_notice(text: str, question: ParsedQuery) -> str:
+    """The notice for a query that only excludes pages; "" for any other query."""
+    if question.has_terms or not question.excluded or question.expression is not None:
+        return ""
+    straight = _straight(text)
+    names = [repr(part) for part, _, is_excluded in _parts(straight, joined=has_operators(straight)) if is_excluded]
+    return f"The query only excludes: it asks for the pages without {' and without '.join(names[:MAX_SHORT_QUERY])}."
+
+
+def _straight(text: str) -> str:
+    """A query with straight, balanced quotation marks, and `-word` for a query that is only `NOT word`."""
+    straight = text[:MAX_QUERY_CHARS].translate(_QUOTES)
+    if straight.count('"') % 2:
+        head, _, tail = straight.rpartition('"')
+        straight = f"{head} {tail}"
+    only = _ONLY_NOT.fullmatch(straight)
+    return f"-{only[1]}" if only and has_operators(straight) else straight
 
 
 def asked_title(text: str) -> str:

@@ -28,6 +28,9 @@ CHANGED_SHARE = 32
 _DATE = re.compile(r"(?<!\d)(\d{4})[-_]?([01]\d)[-_]?([0-3]\d)(?!\d)")
 MIN_SIMILARITY = 0.5
 """Minimum similarity of a suggested name, 0 to 1."""
+SHORT_NAME = 5
+"""Number of characters of a reference up to which names that do not contain it must be more similar."""
+MIN_SHORT_SIMILARITY = 0.6
 
 
 def find(connection: sqlite3.Connection, store: Store, reference: str, source: Address | None) -> Record | None:
@@ -151,7 +154,9 @@ def _best(wanted: str, entries: Sequence[NameEntry], limit: int) -> list[str]:
             matcher.set_seq2(name)
             # Two upper bounds, each of which costs a tenth of the exact ratio.
             if matcher.real_quick_ratio() >= least and matcher.quick_ratio() >= least:
-                scores[ident] = max(scores.get(ident, 0.0), matcher.ratio())
+                score = matcher.ratio()
+                if len(bare) > SHORT_NAME or score >= MIN_SHORT_SIMILARITY or bare in name:
+                    scores[ident] = max(scores.get(ident, 0.0), score)
         if len(scores) >= limit > 0:
             least = max(MIN_SIMILARITY, sorted(scores.values(), reverse=True)[limit - 1])
     scores = {ident: score for ident, score in scores.items() if not _is_of_another_day(wanted, ident)}

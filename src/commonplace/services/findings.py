@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import Fragments, read_document
@@ -58,6 +58,32 @@ class Issue:
     field: str = ""
     """The frontmatter field with the issue, `body`, or "" for none."""
     message: str
+    lines: tuple[int, ...] = ()
+    """The lines of all places, if there are several: 0 for one in the frontmatter; a line counts for each place."""
+
+    @property
+    def sentence(self) -> str:
+        """The message, with the places if there are several."""
+        return f"{self.message} {shown_places(self.lines)}" if self.lines else self.message
+
+
+MAX_LINES = 10
+"""Maximum number of lines that the sentence of an issue names."""
+
+
+def shown_places(lines: Sequence[int]) -> str:
+    """Places as a sentence: `3 places: lines 5, 9 and 12.`."""
+    return f"{len(lines):,} places: {shown_lines(lines)}."
+
+
+def shown_lines(lines: Sequence[int]) -> str:
+    """Line numbers as text, 0 for the frontmatter: `line 5`, `front matter, lines 5 and 9`."""
+    distinct = [f"{line:,}" for line in dict.fromkeys(lines) if line]
+    names = distinct[:MAX_LINES]
+    last = f"{len(distinct) - MAX_LINES:,} more" if len(distinct) > MAX_LINES else names.pop() if names else ""
+    listed = f"{', '.join(names)} and {last}" if names else last
+    numbers = f"line{'s' if len(distinct) > 1 else ''} {listed}" if distinct else ""
+    return ", ".join(filter(None, ["front matter" if 0 in lines else "", numbers]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,16 +339,13 @@ def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:
     return [issue for issue in issues if issue.severity in kept]
 
 
-def broken_links(
-    collections: Collections, collection: Collection, address: Address | None = None, *, each: bool = True
-) -> list[BrokenLink]:
-    """Broken links of one document, or of all, by path and position; without `each` one for each target of it."""
+def broken_links(collections: Collections, collection: Collection, address: Address | None = None) -> list[BrokenLink]:
+    """Broken links of one document, or of all, by path and position."""
     found: list[BrokenLink] = []
     at = Address("")
     raw = b""
     counted, line = 0, 1
-    every = links.broken(collections, collection, address)
-    for resolved in every if each else links.distinct_targets(every):
+    for resolved in links.broken(collections, collection, address):
         link = resolved.link
         if resolved.source != at:
             at = resolved.source
@@ -400,12 +423,16 @@ class _Reporter:
     def broken(
         self, collections: Collections, address: Address | None, records: Mapping[Address, Record]
     ) -> Iterator[Issue]:
-        """Links that lead nowhere, one issue for each target of an entry."""
+        """Links that lead nowhere, one issue for each target of an entry, with the lines of all places."""
         lookup = self.collection.index.lookup()
-        for found in broken_links(collections, self.collection, address, each=False):
-            source = Address(found.path)
+        places: dict[tuple[Address, str], list[BrokenLink]] = {}
+        for found in broken_links(collections, self.collection, address):
+            places.setdefault(links.target_key(found.resolved), []).append(found)
+        for (source, _), same in places.items():
             if source in records:
-                yield self.issue(source, broken_link(found.resolved, lookup, found.field, found.line))
+                first = same[0]
+                issue = self.issue(source, broken_link(first.resolved, lookup, first.field, first.line))
+                yield replace(issue, lines=tuple(one.line for one in same)) if len(same) > 1 else issue
 
     def orphans(self) -> Iterator[Issue]:
         """Entries that no other entry links to."""

@@ -112,13 +112,18 @@ def broken_among(
 
 
 def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:
-    """The first link to each target of a document: what counts as one broken link, in every face."""
+    """The first link to each target of a document."""
     seen: set[tuple[Address, str]] = set()
     for one in found:
-        key = one.source, fold(one.link.raw.partition("#")[0])
+        key = target_key(one)
         if key not in seen:
             seen.add(key)
             yield one
+
+
+def target_key(resolved: ResolvedLink) -> tuple[Address, str]:
+    """Equal for all links of a document to one target: what counts as one finding, in every face."""
+    return resolved.source, fold(resolved.link.raw.partition("#")[0])
 
 
 def _inverter(collection: Collection) -> Callable[[str], str]:

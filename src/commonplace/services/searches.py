@@ -16,6 +16,8 @@ from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.listing import in_order
 
+SEARCHED = "names, tags, description or text"
+"""The parts of a page that a search by words looks at; the names are title, aliases and id."""
 MAX_QUOTED = 60
 """Maximum number of characters of a query that a notice repeats."""
 MAX_WORDS_NAMED = 5
@@ -185,11 +187,11 @@ def _denial(results: Sequence[SearchResult]) -> str:
     if any(result.has_operators for result in results):
         return "No page matches the query with its operators."
     demanded = max((result.demanded for result in results), default=0)
-    return f"No page contains the quoted phrase{'s' if demanded > 1 else ''}." if demanded else ""
+    return f"No page contains the quoted phrase{'s' if demanded > 1 else ''} in its {SEARCHED}." if demanded else ""
 
 
 def _words_instead(denial: str, by_words: Sequence[SearchResult]) -> str:
-    whose = "their" if denial.endswith("phrases.") else "its"
+    whose = "their" if " phrases " in denial else "its"
     if any(result.total for result in by_words):
         return f"{denial} These pages were found by {whose} words."
     return f"{denial} Nothing was found by {whose} words either."
@@ -206,13 +208,16 @@ def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:
     words = ", ".join(repr(_cut(word)) for word in unknown[:MAX_WORDS_NAMED])
     more = " and others" if len(unknown) > MAX_WORDS_NAMED else ""
     noun = "word" if len(unknown) == 1 else "words"
-    return f"No page contains the {noun} {words}{more}. These pages have the rest of the query, or words like it."
+    return (
+        f"No page contains the {noun} {words}{more} in its {SEARCHED}."
+        " These pages have the rest of the query, or words like it."
+    )
 
 
 def _words_notice(text: str, *, found: bool) -> str:
     shown = _cut(" ".join(text.split()))
     rest = "These are the nearest ones by spelling or meaning." if found else "None is near by spelling or meaning."
-    return f"No page contains a word of {shown!r}. {rest}"
+    return f"No page contains a word of {shown!r} in its {SEARCHED}. {rest}"
 
 
 def _cut(text: str) -> str:

@@ -88,7 +88,8 @@ def test_a_cut_answer_says_how_to_go_on_and_going_on_ends(shell: Shell) -> None:
     rest = shell.ok("search", "tea", "--offset", "2")
     assert rest.stderr == ""
     assert shell.ok("search", "zzzqqq").stderr == (
-        "Nothing found. No page contains a word of 'zzzqqq'. None is near by spelling or meaning.\n"
+        "Nothing found. No page contains a word of 'zzzqqq' in its names, tags, description or text."
+        " None is near by spelling or meaning.\n"
     )
 
 

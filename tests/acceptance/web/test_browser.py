@@ -162,6 +162,8 @@ def test_a_page_that_changes_while_it_is_read_says_so(page: Page, tmp_path: Path
         wait_indexed(server)
         with page.expect_response("**/events"):
             opened(page, f"{server.url}/p/a")
+        expect(page.locator("footer.page-foot")).to_contain_text("Linked from 0 pages")
+        (repo.path / "b.md").write_text("# B\n\n[[a]]\n")
         (repo.path / "a.md").write_text("# A\n\nAfter.\n")
         expect(page.locator("#ui-live")).to_contain_text("This page has changed.", timeout=15_000)
         expect(page.locator("article")).to_contain_text("Before.")
@@ -171,6 +173,9 @@ def test_a_page_that_changes_while_it_is_read_says_so(page: Page, tmp_path: Path
         expect(page.locator("article .deletion")).to_have_text("Before.")
         expect(page.locator("#ui-live")).to_contain_text("1 new, 1 gone")
         assert page.evaluate("window.same"), "the page was not loaded again"
+        expect(page.locator("footer.page-foot")).to_contain_text("Linked from 1 page")
+        page.get_by_role("link", name="Who wrote what").click()
+        expect(page.locator("footer.page-foot")).to_contain_text("Linked from 1 page")
         page.get_by_text("Without marks").click()
         expect(page.locator("article .insertion")).to_have_count(0)
         expect(page.locator("article")).to_contain_text("After.")

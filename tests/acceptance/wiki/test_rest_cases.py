@@ -151,7 +151,7 @@ READ: list[tuple[str, str, int, Check]] = [
     ("a snippet shows the word", "/search?q=lazy", 200, lambda a: "lazy" in a["results"][0]["snippet"]),
     ("the query comes back", "/search?q=brown+fox", 200, lambda a: a["query"] == "brown fox"),
     ("nothing found", "/search?q=xyznonexistent", 200, lambda a: (a["results"], a["total"]) == ([], 0)),
-    ("a phrase that no page has", "/search?q=%22lazy+brown+dog%22", 200, lambda a: (a["results"][0]["path"], a["notice"]) == ("Blog/First-Post", "No page contains the quoted phrase. These pages were found by its words.")),
+    ("a phrase that no page has", "/search?q=%22lazy+brown+dog%22", 200, lambda a: (a["results"][0]["path"], a["notice"]) == ("Blog/First-Post", "No page contains the quoted phrase in its names, tags, description or text. These pages were found by its words.")),
     ("no notice where nothing is missing", "/search?q=fox", 200, lambda a: set(a) == {"query", "results", "total"}),
     ("no query", "/search", 422, lambda a: "q" in a["error"]),
     ("an empty query", "/search?q=", 422, lambda a: bool(a["error"])),

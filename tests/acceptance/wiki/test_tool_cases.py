@@ -69,7 +69,7 @@ READ: list[Case] = [
     ("one blank line between hits", "search_notes", {"query": "iran"}, r"\d results.*\n\n1\. [^\n]*\n   [^\n]*\n\n2\. "),
     ("an excerpt is cut", "search_notes", {"query": "word", "limit": 1}, r".*\n   (?=[^\n]{100,153}(?:\n|\Z))[^\n]*\.\.\."),
     ("nothing found", "search_notes", {"query": "zzzzqqq"}, r'0 results for "zzzzqqq":\Z'),
-    ("a phrase that no note has", "search_notes", {"query": '"inventories of interceptors"'}, r'\d+ results for "[^\n]*":\n\nNo page contains the quoted phrase\. These pages were found by its words\.\n\n1\. '),
+    ("a phrase that no note has", "search_notes", {"query": '"inventories of interceptors"'}, r'\d+ results for "[^\n]*":\n\nNo page contains the quoted phrase in its names, tags, description or text\. These pages were found by its words\.\n\n1\. '),
     ("a cut search", "search_notes", {"query": "iran", "limit": 1}, r".*\nShowing 1 of \d+; pass a higher limit or ask more narrowly\.\Z"),
     # links
     ("links", "get_links", {"path": "Events/Strike"}, r"Links for Events/Strike:\n\nLinks to \(1\):\n  - Actors/Nobody\nLinked from \(0\):\n  \(none\)\Z"),

@@ -41,6 +41,7 @@ def wanted(*words: str, grams: tuple[str, ...] = ()) -> HighlightTerms:
         ("**Run `a*b` now**, [`x[0]`](y)", "Run a*b now, x[0]"),
         ("**[[Settings]]**, _[a](b)_, **![[x.png]]**", "Settings, a,"),
         ("Open ![[lucide-cog.svg#icon]] now", "Open now"),
+        ("as **an\nadmin** and _a\nb_, not *a\n\nb* or *a\n* b*", "as an admin and a b, not *a b* or *a b*"),
         ("![[Properties#^templates]] and [[#Sync history]]", "Properties and Sync history"),
         ("| ![[E.jpg\\|100]] | ![[E.jpg\\|a face]] | [[Page\\|shown]] |", "a face shown"),
         ("[[Page#Part|**shown**]] and [[Page#Part#Sub]]", "shown and Page > Part > Sub"),

@@ -15,7 +15,7 @@ from commonplace.domain.query_parser import NO_WORDS
 from commonplace.embed.endpoint import EndpointReranker
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import evidence
-from commonplace.services.searches import FoundHits, search
+from commonplace.services.searches import SEARCHED, FoundHits, search
 from commonplace.settings import default_settings
 from embeddings import RerankServer, reranking
 from indexed import Indexed
@@ -76,7 +76,10 @@ def test_a_phrase_that_no_page_has_is_searched_by_its_words_and_that_is_said(
     with opened(tmp_path) as collections:
         found = search(collections, SearchQuery(text=text))
         assert paths(found)[0] == first
-        assert found.notice == "No page contains the quoted phrase. These pages were found by its words."
+        assert (
+            found.notice
+            == f"No page contains the quoted phrase in its {SEARCHED}. These pages were found by its words."
+        )
 
 
 def test_a_phrase_that_a_page_has_is_demanded_and_nothing_is_said(tmp_path: Path) -> None:
@@ -98,12 +101,14 @@ def test_an_exclusion_holds_when_the_phrase_is_given_up(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
         found = search(collections, SearchQuery(text='"lentils soup" -boil'))
         assert paths(found) == []
-        assert found.notice.startswith("No page contains the quoted phrase.")
+        assert found.notice.startswith("No page contains the quoted phrase in its names, tags, description or text.")
 
 
 def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
-        assert search(collections, SearchQuery(text="quokka")).notice.startswith("No page contains a word of 'quokka'.")
+        assert search(collections, SearchQuery(text="quokka")).notice.startswith(
+            "No page contains a word of 'quokka' in its names, tags, description or text."
+        )
         assert search(collections, SearchQuery(text="quokka soup with water")).notice == ""
         begun = search(collections, SearchQuery(text="lentil"))
         assert (paths(begun), begun.notice) == (["soup.md"], "")
@@ -124,7 +129,10 @@ def test_words_that_no_page_contains_are_named(tmp_path: Path) -> None:
 def test_words_without_a_page_are_named_where_they_are_half_of_a_query(tmp_path: Path, text: str, named: str) -> None:
     with opened(tmp_path) as collections:
         notice = search(collections, SearchQuery(text=text)).notice
-    assert notice == f"No page contains the {named}. These pages have the rest of the query, or words like it."
+    assert (
+        notice
+        == f"No page contains the {named} in its {SEARCHED}. These pages have the rest of the query, or words like it."
+    )
 
 
 @pytest.mark.parametrize("text", ["soups of lentil", "ship", "boiling waters", "the soup", "scre", "soup -quokka"])
@@ -150,7 +158,7 @@ def test_evidence_says_what_was_not_found_too(tmp_path: Path) -> None:
     with opened(tmp_path) as collections:
         found = evidence(collections, SearchQuery(text='"what you see is what you get"'), "keyword")
         assert found.sections[0].record.address.path == "editor.md"
-        assert found.notice.startswith("No page contains the quoted phrase.")
+        assert found.notice.startswith("No page contains the quoted phrase in its names, tags, description or text.")
 
 
 def test_a_titled_page_comes_first_over_all_collections(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import NO_WORDS, Analyze, parse_query
+from commonplace.domain.query_parser import NO_WORDS, Analyze, exclusion_notice, parse_query
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
 from commonplace.domain.words.folded_text import fold_text
@@ -98,6 +98,7 @@ class IndexSearcher:
             known=expanded.known or not expanded.has_terms,
             unknown=expanded.unknown,
             generation=self._snapshot.generation,
+            notice=exclusion_notice(query.text, question),
         )
 
     def _knows(self, ranked: RankedPage, query: SearchQuery) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult, SectionHit
-from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, is_title, parse_query
+from commonplace.domain.query_parser import NO_WORDS, Analyze, asked_title, exclusion_notice, is_title, parse_query
 from commonplace.domain.semantic.fusion import FLOOR, agreement, background, fused, weight_of
 from commonplace.domain.similarity import Background, NearDocument, QuestionVector
 from commonplace.domain.snippets import HighlightTerms, snippet, with_labels
@@ -116,6 +116,7 @@ class BaseSearch:
             has_operators=expanded.expression is not None,
             known=expanded.known or not expanded.has_terms,
             unknown=expanded.unknown,
+            notice=exclusion_notice(query.text, question),
         )
 
     def _ranked(self, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:

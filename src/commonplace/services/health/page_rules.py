@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from commonplace.domain.addresses import Address, unportable
+from commonplace.domain.addresses import Address, is_attachment_name, unportable
 from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Document, Finding, Link
 from commonplace.domain.errors import KnowledgeError
@@ -175,19 +175,8 @@ def _unused(collection: Collection) -> Iterator[LocatedFinding]:
             continue
         for address, _ in files:
             looked += 1
-            if address.is_document or address.name == "kb.yaml" or not _is_attachment(address):
+            if address.is_document or address.name == "kb.yaml" or not is_attachment_name(address.name):
                 continue
             if not collection.index.links_to(address, sentences=False):
                 message = "No page links to this file. Link to it, or delete it."
                 yield address, finding_of("unused_attachment", message)
-
-
-def _is_attachment(address: Address) -> bool:
-    """Whether a file is of a type that pages embed or link to, unlike program code and configuration."""
-    return address.name.rpartition(".")[2].lower() in _ATTACHED
-
-
-_PICTURES = "png jpg jpeg gif svg webp avif bmp tiff heic"
-_OTHERS = "pdf mp3 m4a wav ogg mp4 mov webm docx xlsx pptx odt ods odp csv zip"
-_ATTACHED = frozenset([*_PICTURES.split(), *_OTHERS.split()])
-"""Suffixes of the files that pages embed or link to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection
 from commonplace.services.history import last_commits, moved_on
 from commonplace.services.site.derived import PerState
+from commonplace.services.site.tree import FOLDERS
 
 RECENT = 30
 """Number of commits on a page of recent changes."""
@@ -27,6 +29,12 @@ def _latest(collection: Collection) -> tuple[Commit, ...]:
 
 LATEST = PerState(_latest)
 """The latest commits of each collection, newest first; empty without Git."""
+
+
+def documents_of(collection: Collection, commit: Commit) -> tuple[Address, ...]:
+    """The documents that a commit touched; one that it renamed counts once, by its new address."""
+    sources = set(collection.store.history.renames(commit.id).values())
+    return tuple(one for one in commit.addresses if one not in sources)
 
 
 def recent(collection: Collection, page: int) -> tuple[Sequence[Commit], bool]:
@@ -97,6 +105,38 @@ def gone_page(collection: Collection, address: Address) -> GonePage | None:
         return None
     content = collection.store.history.read(address, last.containing)
     return GonePage(address, last.touched, last.containing, _renamed_to(collection, address, last.touched, content))
+
+
+MAX_RENAMES = 20
+"""Maximum number of renames of one document that are followed."""
+
+
+def folder_now(collection: Collection, folder: str) -> str:
+    """The folder to which the documents of a folder that no longer exists were moved; "" if there is none."""
+    for _ in range(MAX_RENAMES):
+        folder = _folder_after(collection, folder)
+        if not folder or folder in FOLDERS.of(collection):
+            return folder
+    return ""
+
+
+def _folder_after(collection: Collection, folder: str) -> str:
+    """The folder to which the last commit that touched a folder moved most of its documents; "" if it moved none."""
+    history = collection.store.history
+    inside = f"{folder}/"
+    for offset in range(0, MAX_FOLLOWED if history.available else 0, RECENT):
+        commits = history.log(None, limit=RECENT, offset=offset)
+        last = next((one for one in commits if any(at.path.startswith(inside) for at in one.addresses)), None)
+        if last is not None:
+            targets = Counter(
+                new.path.removesuffix(f"/{name}")
+                for new, old in history.renames(last.id).items()
+                if old.path.startswith(inside) and new.path.endswith(f"/{(name := old.path.removeprefix(inside))}")
+            )
+            return next((target for target, _ in targets.most_common(1)), "")
+        if len(commits) < RECENT:
+            break
+    return ""
 
 
 def _renamed_to(collection: Collection, address: Address, removed: Commit, content: bytes) -> Address | None:

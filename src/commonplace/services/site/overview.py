@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import Address, fold, is_attachment_name
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
@@ -55,20 +56,39 @@ OVERVIEWS = PerState(_overview)
 
 @dataclass(frozen=True, slots=True)
 class WantedPage:
-    """A missing page that links name."""
+    """A missing page or file that links name."""
 
     name: str
-    """The page's name in the first link, without the fragment."""
-    sources: tuple[Address, ...]
-    """The documents that link to the page, by path."""
+    """The name in the first link, without the fragment."""
+    places: Mapping[Address, tuple[int, ...]]
+    """The documents that link to it, by path, each with the byte offsets of its links; -1 for one in frontmatter."""
+
+    @property
+    def sources(self) -> tuple[Address, ...]:
+        """The documents that link to it, by path."""
+        return tuple(self.places)
+
+    @property
+    def links(self) -> int:
+        """Number of links to it."""
+        return sum(map(len, self.places.values()))
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the name is that of a picture or another file, not of a page."""
+        return is_attachment_name(self.name)
 
 
 def _wanted(collection: Collection) -> tuple[WantedPage, ...]:
-    wanting: dict[str, tuple[str, dict[Address, None]]] = {}
+    wanting: dict[str, tuple[str, dict[Address, list[int]]]] = {}
     for link in collection.index.broken():
-        name = link.link.target or link.link.raw
-        wanting.setdefault(fold(name), (name, {}))[1][link.source] = None
-    wanted = [WantedPage(name, tuple(sources)) for name, sources in wanting.values()]
+        name, span = link.link.target or link.link.raw, link.link.span
+        places = wanting.setdefault(fold(name), (name, {}))[1]
+        places.setdefault(link.source, []).append(span.start if span.end else -1)
+    wanted = [
+        WantedPage(name, {source: tuple(offsets) for source, offsets in places.items()})
+        for name, places in wanting.values()
+    ]
     return tuple(sorted(wanted, key=lambda one: (-len(one.sources), one.name)))
 
 
@@ -117,6 +137,8 @@ def _issues(collections: Collections, collection: Collection, *, read: bool) -> 
     return tuple(sorted(rows, key=lambda row: (SEVERITIES.index(row.issue.severity), row.issue.path, row.issue.line)))
 
 
+MAX_READ_PAGES = 1_000
+"""Maximum number of pages of a collection that are all read without a request to; it takes about 0.2 s."""
 MAX_CACHED = 8
 """Maximum number of lists of issues that are cached."""
 _ISSUES: BoundedCache[tuple[IssueRow, ...]] = BoundedCache(MAX_CACHED)

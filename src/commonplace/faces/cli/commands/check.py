@@ -1,8 +1,8 @@
 """`commonplace check`: what is wrong with the pages.
 
 As JSON: `{"documents", "counts": {"error", "warning", "info"}, "findings": [{"collection", "path", "line", "severity",
-"rule", "message"}]}`; `line` is 0 for what is about the whole file. With `--questions` it begins with
-`"questions"` instead of `"documents"`.
+"rule", "message", "lines"}]}`; `line` is 0 for what is about the whole file, and `lines` has the lines of all places.
+With `--questions` it begins with `"questions"` instead of `"documents"`.
 """
 
 from __future__ import annotations
@@ -130,11 +130,12 @@ def _show_groups(session: Session, problems: Sequence[Issue], *, several: bool) 
     """List the problems by rule, the gravest first, each sentence once with its places."""
     out = session.out
     places: dict[tuple[Severity, str], dict[str, list[str]]] = {}
+    counts = Counter((problem.severity, problem.rule) for problem in problems)
     for problem in sorted(problems, key=lambda one: (SEVERITIES.index(one.severity), one.rule)):
         group = places.setdefault((problem.severity, problem.rule), {})
-        group.setdefault(problem.message, []).append(_place(problem, several=several))
+        group.setdefault(problem.message, []).extend(_places(problem, several=several))
     for (severity, rule), sentences in places.items():
-        count = sum(map(len, sentences.values()))
+        count = counts[severity, rule]
         shown = out.styled(RED if severity is Severity.ERROR else BOLD, severity.value)
         out.line(f"{shown}: {out.styled(BOLD, rule)} ({count:,})")
         for message, found in sentences.items():
@@ -142,17 +143,19 @@ def _show_groups(session: Session, problems: Sequence[Issue], *, several: bool) 
             out.line(f"  {one_line(message)} {out.styled(FAINT, ', '.join(found[:MAX_PLACES]) + more)}", INDENT)
 
 
-def _place(problem: Issue, *, several: bool) -> str:
+def _places(problem: Issue, *, several: bool) -> list[str]:
+    """Every place of a problem, its first place first."""
     name = f"{problem.collection.name}:" if several else ""
-    return f"{name}{problem.path}{f':{problem.line}' if problem.line else ''}"
+    lines = dict.fromkeys([problem.line, *problem.lines])
+    return [f"{name}{problem.path}{f':{line}' if line else ''}" for line in lines]
 
 
 def _show(session: Session, problem: Issue, *, several: bool) -> None:
     out = session.out
-    place = out.styled(BOLD, _place(problem, several=several))
+    place = out.styled(BOLD, _places(problem, several=several)[0])
     severity = out.styled(RED if problem.severity is Severity.ERROR else BOLD, problem.severity.value)
     rule = out.styled(FAINT, f"[{problem.rule}]")
-    out.line(f"{place}: {severity}: {one_line(problem.message)} {rule}", INDENT)
+    out.line(f"{place}: {severity}: {one_line(problem.sentence)} {rule}", INDENT)
 
 
 def _json(problem: Issue) -> dict[str, Json]:
@@ -163,4 +166,5 @@ def _json(problem: Issue) -> dict[str, Json]:
         "severity": problem.severity.value,
         "rule": problem.rule,
         "message": problem.message,
+        "lines": [*(problem.lines or (problem.line,))],
     }

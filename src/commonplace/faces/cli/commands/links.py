@@ -17,6 +17,7 @@ import typer
 
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.options import AtOption, OptionalPageArgument, exclusive
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, RED, one_line
 from commonplace.faces.cli.pages import located_at, page_name, place_json, record_json, record_line
@@ -143,6 +144,11 @@ def _show_broken(shown: _Shown, found: FoundDocument | None) -> None:
         out.line(f"{out.styled(BOLD, f'{prefix}{one.path}:{one.line}')}: {one_line(one.resolved.link.raw)}", INDENT)
     if not broken:
         out.message("No broken links.")
+        return
+    targets = len({(one.collection.name, *links.target_key(one.resolved)) for one in broken})
+    pages = len({(one.collection.name, one.path) for one in broken})
+    counted = "" if targets == len(broken) else f"; `check` counts a target once in a page: {targets:,}"
+    out.message(f"{amount(len(broken), 'broken link')} in {amount(pages, 'page')}{counted}.")
 
 
 def _show_orphans(shown: _Shown) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Protocol
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, is_attachment_name
 from commonplace.domain.document_reader import Fragments, slug_of_fragment
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import KnowledgeError
@@ -137,6 +137,7 @@ def external_link(key: LinkKey) -> LinkHtml:
 
 def _missing(link: Link, urls: Urls, collection: str) -> LinkHtml:
     url = f"/wanted/{urls.path(collection, link.target)}"
-    opening = f'<a class="wanted" href="{escape(url)}" title="This page does not exist yet">'
+    title = "There is no such file" if is_attachment_name(link.target) else "This page does not exist yet"
+    opening = f'<a class="wanted" href="{escape(url)}" title="{title}">'
     shown = escape(link.label or link.raw, quote=False)
     return LinkHtml(opening, lambda label, _title: f"{opening}{escape(label, quote=False) or shown}</a>")

@@ -42,7 +42,7 @@ def recent(request: PageRequest) -> PageResponse:
     for collection in request.collections:
         found, older = changes.recent(collection, number)
         more = more or older
-        rows += [CommitRow(collection, shown.shown_commit(one), one.addresses) for one in found]
+        rows += [CommitRow(collection, shown.shown_commit(one), changes.documents_of(collection, one)) for one in found]
     rows.sort(key=lambda row: -row.commit.when)
     without = [one.name for one in request.collections if not one.store.history.available]
     return page(request, "recent.html", rows=rows, number=number, more=more, without=without)
@@ -70,8 +70,7 @@ def commit(request: PageRequest) -> PageResponse:
         raise NotFoundError("There is no such commit.", kind="revision", hint="See the recent changes.")
     found = changes.commit_of(collection, revision.lower())
     renames = collection.store.history.renames(found.id)
-    sources = set(renames.values())
-    touched = [address for address in found.addresses if address not in sources]
+    touched = changes.documents_of(collection, found)
     files: list[FileDiff] = []
     left = MAX_DIFF_ROWS
     for address in touched[:MAX_FILES]:
@@ -106,11 +105,16 @@ def history(request: PageRequest) -> PageResponse:
         "history.html",
         collection=collection,
         address=address,
-        commits=[shown.shown_commit(one) for one in found[:HISTORY_SIZE]],
+        commits=[(shown.shown_commit(one), _has(collection, address, one.id)) for one in found[:HISTORY_SIZE]],
         more=len(found) > HISTORY_SIZE,
         number=number,
         crumbs=breadcrumbs(request, collection, address.folder),
     )
+
+
+def _has(collection: Collection, address: Address, commit: str) -> bool:
+    """Whether a commit contains the document, under its name of then; not so a commit that deletes it."""
+    return collection.store.history.address_at(address, commit) is not None
 
 
 def compare(request: PageRequest) -> PageResponse:

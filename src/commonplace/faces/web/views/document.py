@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from commonplace.domain.addresses import address_or_none
+from commonplace.domain.addresses import Address, is_attachment_name
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
@@ -129,18 +129,28 @@ def _language(text: Document) -> dict[str, str]:
 
 
 def _old(request: PageRequest, found: FoundDocument, at: str) -> PageResponse:
-    return _version(request, found.collection, found.record.address.path, at, exists=True)
+    return _version(request, found.collection, found.record.address, at, found.record.address)
 
 
-def _version(request: PageRequest, collection: Collection, path: str, at: str, *, exists: bool) -> PageResponse:
-    """A document at a moment or revision, in any form that the command `read` accepts."""
-    address = address_or_none(path)
-    if address is None:
-        raise NotFoundError("There is no such page.", kind="document")
+def _version(
+    request: PageRequest, collection: Collection, address: Address, at: str, now: Address | None
+) -> PageResponse:
+    """A document at a moment or revision, in any form that the command `read` accepts.
+
+    Args:
+        request: The request.
+        collection: The document's collection.
+        address: An address of the document.
+        at: The moment or revision.
+        now: The document's current address; None if it no longer exists.
+    """
     moment = at if is_moment(collection, at) else ""
     at = revision_at(collection, at)
-    text = read_document(address, collection.store.history.read(address, at))
-    found = document_at_path(collection, address.path) if exists else None
+    history = collection.store.history
+    content = history.read(address, at)
+    address = history.address_at(address, at) or address
+    text = read_document(address, content)
+    found = document_at_path(collection, now.path) if now else None
     all_parts = shown.parts(text)
     number = min(request.number("part"), len(all_parts))
     part = all_parts[number - 1]
@@ -153,10 +163,9 @@ def _version(request: PageRequest, collection: Collection, path: str, at: str, *
         "version.html",
         collection=collection,
         document=text,
-        path=path,
         at=at,
         moment=moment,
-        exists=exists,
+        now=now,
         html=html,
         part=part,
         parts=all_parts,
@@ -180,7 +189,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         return redirect(urls.view("tree", collection.name, f"{path}/" if path else "", at=request.at))
     gone = next((known for one in possible_addresses(path) if (known := gone_page(collection, one))), None)
     if gone and request.query.get("at"):
-        return _version(request, collection, gone.address.path, request.query["at"], exists=False)
+        return _version(request, collection, gone.address, request.query["at"], gone.renamed_to)
     if gone and gone.renamed_to:
         return redirect(urls.page(collection.name, gone.renamed_to.path))
     named = named_document([collection], path) if path and gone is None else None
@@ -198,6 +207,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         gone=gone,
         removed=shown.shown_commit(gone.removed) if gone else None,
         near=_near(request, collection, path),
+        is_file=is_attachment_name(path),
         sources=_sources(collection, path),
     )
 

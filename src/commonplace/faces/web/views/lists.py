@@ -20,6 +20,7 @@ from commonplace.faces.web.withheld import visible, visible_description
 from commonplace.services.collections import FoundDocument
 from commonplace.services.listing import list_documents, list_tags
 from commonplace.services.past import Moment
+from commonplace.services.site.changes import folder_now
 from commonplace.services.site.documents import folder_document, parsed_document
 from commonplace.services.site.overview import OVERVIEWS
 from commonplace.services.site.tree import FOLDERS, folders_of, records
@@ -48,6 +49,9 @@ def _tree(request: PageRequest, moments: Sequence[Moment]) -> PageResponse:
     folders = folders_of(collection) if moments else FOLDERS.of(collection)
     folder = folders.get(path)
     if folder is None:
+        now = folder_now(collection, path)
+        if now and not moments:
+            return redirect(request.urls.view("tree", collection.name, f"{now}/"))
         raise NotFoundError(f"There is no folder {path[:80]!r}.", kind="folder", hint="Begin at the home page.")
     paging = _paging(request, len(folder.documents))
     number = paging.number

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
+from commonplace.services.findings import shown_lines
 from commonplace.services.site.documents import document_at_path
-from commonplace.services.site.overview import ORPHANS, WANTED, IssueRow, WantedPage, issues
+from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, WANTED, IssueRow, WantedPage, issues
 from commonplace.services.site.tree import records
 
 PAGE_SIZE = 100
@@ -25,7 +29,10 @@ class WantedRow:
 
     collection: Collection
     wanted: WantedPage
-    sources: list[Record]
+    sources: list[tuple[Record, str]]
+    """The first documents that link to it, each with the lines of the links: `lines 5 and 9`; "" unless requested."""
+    more: int
+    """Number of the other documents."""
     nearest: list[str]
     """The most similar ids; empty unless requested."""
 
@@ -47,18 +54,44 @@ def broken(request: PageRequest) -> PageResponse:
 def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageResponse:
     every = [(collection, one) for collection in request.collections for one in WANTED.of(collection)]
     chosen, number, last = _page_of(request, every)
-    rows = [
-        WantedRow(
-            collection,
-            one,
-            records(collection, list(one.sources[:MAX_SOURCES])),
-            collection.index.nearest(one.name, 2) if nearest else [],
-        )
-        for collection, one in chosen
-    ]
+    lines = _LineNumbers()
+    rows: list[WantedRow] = []
+    for collection, one in chosen:
+        found = records(collection, list(one.sources[:MAX_SOURCES]))
+        sources = [
+            (record, lines.of(collection, record.address, one.places[record.address]) if nearest else "")
+            for record in found
+        ]
+        near = collection.index.nearest(one.name, 2) if nearest and not one.is_file else []
+        rows.append(WantedRow(collection, one, sources, len(one.sources) - len(found), near))
     return page(
-        request, "wanted.html", heading=heading, rows=rows, total=len(every), number=number, last=last, nearest=nearest
+        request,
+        "wanted.html",
+        heading=heading,
+        rows=rows,
+        total=len(every),
+        links=sum(one.links for _, one in every),
+        number=number,
+        last=last,
+        nearest=nearest,
     )
+
+
+class _LineNumbers:
+    """Converts offsets in documents to line numbers. Each document is read once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[str, Address], bytes] = {}
+
+    def of(self, collection: Collection, address: Address, offsets: Sequence[int]) -> str:
+        """The lines of these offsets (-1: the frontmatter): `line 5`, `lines 5 and 9`; "" if it was deleted."""
+        key = collection.name, address
+        if key not in self._texts:
+            self._texts[key] = b""
+            with suppress(KnowledgeError):  # deleted meanwhile, or unreadable
+                self._texts[key] = collection.store.read(address)
+        text = self._texts[key]
+        return shown_lines([text.count(b"\n", 0, at) + 1 if at >= 0 else 0 for at in offsets]) if text else ""
 
 
 def orphans(request: PageRequest) -> PageResponse:
@@ -72,7 +105,8 @@ def orphans(request: PageRequest) -> PageResponse:
 
 def findings(request: PageRequest) -> PageResponse:
     """Findings in documents, most severe first."""
-    more = request.query.get("more") == "1"
+    pages = sum(collection.index.counts().documents for collection in request.collections)
+    more = request.query.get("more") == "1" or pages <= MAX_READ_PAGES
     every: list[tuple[Collection, IssueRow]] = [
         (collection, row)
         for collection in request.collections
@@ -92,6 +126,7 @@ def findings(request: PageRequest) -> PageResponse:
         counts=counts,
         severity=severity,
         more=more,
+        is_large=pages > MAX_READ_PAGES,
         number=number,
         last=last,
     )

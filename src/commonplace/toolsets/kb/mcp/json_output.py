@@ -208,7 +208,7 @@ def show_issue(issue: Issue) -> JsonObject:
         "rule": issue.rule,
         "severity": issue.severity.value,
         "field": issue.field or None,
-        "message": issue.message,
+        "message": issue.sentence,
     }
 
 

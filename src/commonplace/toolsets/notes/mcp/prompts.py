@@ -33,7 +33,7 @@ def tidy_folder(call: Call, arguments: Mapping[str, str]) -> str:
     folder = arguments.get("folder", "").strip()
     chosen, prefix = folder_prefix(call.services.collections, folder)
     found = [
-        f"{problem.path}{f':{problem.line}' if problem.line else ''} {problem.rule}: {problem.message}"
+        f"{problem.path}{f':{problem.line}' if problem.line else ''} {problem.rule}: {problem.sentence}"
         for collection in chosen
         for problem in findings.collection_issues(call.services.collections, collection)
         if problem.path.startswith(prefix)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,8 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.faces.web.exchange import View
 from commonplace.faces.web.views import changes
 from commonplace.faces.web.views.changes import commit, compare, history, recent
+from commonplace.faces.web.views.document import document
+from commonplace.faces.web.views.lists import tree
 from support import GitRepo, new_repo
 
 
@@ -39,6 +42,38 @@ def test_recent_changes_are_newest_first_and_name_what_has_no_history(pages: Pag
     assert page.index("Remove") < page.index("Second &lt;b&gt;") < page.index("Begin")
     assert "plain has no history" in page
     assert "Nothing was changed before this." in pages.view(recent, page="99999999999")
+
+
+def test_a_move_is_one_page_of_its_commit_and_leads_to_what_it_is_now(tmp_path_factory: pytest.TempPathFactory) -> None:
+    text = "A text that moves as it is, with its words.\n"
+    repo = new_repo(
+        tmp_path_factory.mktemp("moved") / "base", {"old/sub/one.md": f"one {text}", "old/two.md": f"two {text}"}
+    )
+    first = repo.git("rev-parse", "HEAD")
+    for source, target in (("old", "newer"), ("newer", "newest")):
+        repo.git("mv", source, target)
+        repo.commit(f"Move to {target}")
+    repo.git("rm", "--quiet", "newest/two.md")
+    repo.commit("Delete two")
+    with Pages(repo.path.parent, repo.path) as pages:
+        listed = pages.view(recent).partition("Move to newest")[2].partition("<li>")[0]
+        assert "newest/sub/one" in listed
+        assert "newer/" not in listed
+        assert pages.location(tree, "old") == "/tree/newest/"
+        assert pages.location(tree, "newer/sub") == "/tree/newest/sub/"
+        assert pages.location(document, "old/sub/one") == "/p/newest/sub/one"
+        for path in ("old/sub/one", "newer/sub/one", "newest/sub/one"):
+            then = pages.view(document, path, at=first)
+            assert "no longer exists" not in then
+            assert 'It was renamed to <a dir="auto" href="/p/newest/sub/one">' in then
+            crumbs = then.partition('aria-label="Breadcrumb"')[2].partition("</nav>")[0]
+            assert "old" in crumbs
+            assert "newest" not in crumbs
+        assert "It no longer exists." in pages.view(document, "old/two", at=first)
+        versions = pages.view(history, "newest/two")
+        assert versions.count("deleted here") == 1
+        for found in re.findall(r'href="/p/newest/two\?at=([0-9a-f]+)"', versions):
+            assert "two A text" in pages.view(document, "newest/two", at=found)
 
 
 def test_a_commit_shows_what_it_changed_and_who_helped(pages: Pages, repo: GitRepo) -> None:

@@ -47,7 +47,7 @@ def test_a_card_counts_and_names_the_beginning_the_hubs_and_the_latest_changes(
         page = pages.view(home)
     first, second = page.split('<section class="collection"')[1:]
 
-    assert "21 pages, 17 links, 1 tag" in " ".join(first.replace("18 links", "17 links").split())
+    assert "21 pages, 17 links in all, 1 tag" in " ".join(first.replace("18 links", "17 links").split())
     assert 'Begin with <a dir="auto" href="/p/README">Welcome</a>' in first
     assert "The &lt;hub&gt;." in first
     assert first.count('href="/commit/') == SHOWN_COMMITS

@@ -16,6 +16,8 @@ FILES: dict[str, str | bytes] = {
     "bad.md": "---\ntitle: [\n---\n# Bad\n",
     "worse.md": b"# Worse \xff\n",
     **{f"n/{number:03}.md": f"# N{number}\n\n[[recipee]] [[w{number:03}]]\n" for number in range(PAGE_SIZE)},
+    "n/000.md": "---\nsee: '[[recipee]]'\n---\n# N0\n\n[[recipee]] [[w000]]\n\n[[recipee|again]]\n"
+    "![[recipee.png]] [[recipee#x]]\n",
 }
 
 
@@ -50,6 +52,26 @@ def test_the_most_wanted_page_comes_first_with_some_of_those_that_want_it(pages:
 def test_a_broken_link_names_what_its_writer_may_have_meant(pages: Pages) -> None:
     assert 'Near: <a dir="auto" href="/p/recipe">recipe</a>' in rows(pages.view(broken))[0]
     assert "Near:" not in pages.view(wanted)
+
+
+def test_every_place_of_a_broken_link_is_counted_and_named(pages: Pages) -> None:
+    first = next(row for row in rows(pages.view(broken)) if "recipee</a>" in row)
+    assert '<a dir="auto" href="/p/n/000">N0</a> (front matter, lines 6, 8 and 9)' in first
+    assert f"and {PAGE_SIZE + 1 - MAX_SOURCES} others" in first
+    assert f"{PAGE_SIZE + 4} names in {2 * PAGE_SIZE + 7} links" in " ".join(pages.view(wanted).split())
+    shown = next(row for row in rows(pages.view(findings, severity="warning")) if "&#39;recipee&#39;" in row)
+    assert "leads nowhere. 4 places: front matter, lines 6, 8 and 9." in shown
+
+
+def test_a_missing_file_is_called_a_file(pages: Pages) -> None:
+    every = [*rows(pages.view(broken)), *rows(pages.view(broken, page="2"))]
+    (row,) = [row for row in every if "recipee.png</a>" in row]
+    assert '<span class="count">a file</span>' in row
+    assert "Near:" not in row
+
+
+def test_findings_of_a_small_base_leave_nothing_out(pages: Pages) -> None:
+    assert pages.view(findings) == pages.view(findings, more="1")
 
 
 def test_where_several_bases_are_served_each_row_names_its_own(pages: Pages) -> None:
@@ -89,5 +111,5 @@ def test_findings_are_gravest_first_and_counted_by_their_severity(pages: Pages) 
     for one in set(severities):
         shown = pages.view(findings, severity=one)
         assert {row.partition("severity-")[2].partition('"')[0] for row in rows(shown)} == {one}
-        assert f'severity={one}&more=0">{one} <span class="count">' in page
+        assert f'severity={one}&more=1">{one} <span class="count">' in page
     assert "Nothing is wrong." in pages.view(findings, severity="no-such")

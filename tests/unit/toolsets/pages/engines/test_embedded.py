@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.services.searches import SEARCHED
 from commonplace.toolsets.pages.rules.queries import PageFilter, PageQuery
 from spaces.engines import Scratch, engine_on
 
@@ -90,5 +91,8 @@ def test_a_phrase_that_no_page_has_is_searched_by_its_words_and_that_is_said(tmp
         pages.engine.rebuild()
         found = pages.search(PageQuery(text="«walking elephant»"))
         assert [hit.page.id for hit in found.hits] == ["a"]
-        assert found.notice == "No page contains the quoted phrase. These pages were found by its words."
+        assert (
+            found.notice
+            == f"No page contains the quoted phrase in its {SEARCHED}. These pages were found by its words."
+        )
         assert pages.search(PageQuery(text='"elephant that walks"')).notice == ""

@@ -21,9 +21,23 @@ export async function showChanges(article, written, enhance) {
   const top = steady?.getBoundingClientRect().top ?? 0;
   const counts = merge(article, before, after, kept, written);
   for (const one of counts.came) enhance(one);
+  replaceFoot(parsed);
   if (steady) scrollBy(0, steady.getBoundingClientRect().top - top);
   if (!counts.came.length && !counts.gone) return "Nothing in the text changed.";
   return `${counts.came.length} new, ${counts.gone} gone: marked in the text.`;
+}
+
+/** Puts the foot of the new version in place: its last change and the pages that link to it. */
+function replaceFoot(parsed) {
+  const old = document.querySelector("footer.page-foot");
+  const next = parsed.querySelector("footer.page-foot");
+  if (!old || !next) return;
+  // Scripts listen to these elements, and fill one of them, so that they stay.
+  for (const name of ["details[data-src]", "[data-sections]"]) {
+    const kept = old.querySelector(name);
+    if (kept) next.querySelector(name)?.replaceWith(kept);
+  }
+  old.replaceWith(next);
 }
 
 /** Which parts stay: the place of each in the new version by its place in the old one. */
