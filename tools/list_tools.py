@@ -11,8 +11,11 @@ from typing import cast
 
 from sources import ROOT
 
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.mcp.proposals import tools_with_proposals
 from commonplace.faces.mcp.toolset import TIERS, JsonSchema, Tool, Toolset, allowed_tools
 from commonplace.registration import TOOLSETS, load, registration_of
+from commonplace.settings import Tier
 
 PAGE = ROOT / "docs" / "tools.md"
 HEAD = """\
@@ -20,7 +23,8 @@ HEAD = """\
 
 Every tool of every toolset, as `tools/list` offers it. Required arguments are **bold**, defaults stand behind `=`. A
 server is started at one tier and has that tier's tools and those of the tiers before it; the others can be neither
-seen nor called. Tokens are the characters of `tools/list` as compact JSON, divided by four.
+seen nor called. The tier propose has the tools of write, too, and what they write are [proposals](proposals.md).
+Tokens are the characters of `tools/list` as compact JSON, divided by four.
 
 This page is made by `python tools/list_tools.py`.
 """
@@ -82,16 +86,24 @@ def _costs(toolsets: list[Toolset]) -> Iterator[str]:
     yield f"| toolset | {' | '.join(f'{tier}: tools | tokens' for tier in TIERS)} |"
     yield f"|---|{'---:|' * 2 * len(TIERS)}"
     for toolset in toolsets:
-        allowed = [list(allowed_tools(toolset.tools, tier)) for tier in TIERS]
-        cells = [cell for tools in allowed for cell in (str(len(tools)), f"{tokens(tools):,}")]
+        allowed = [_served(toolset, tier) for tier in TIERS]
+        cells = [cell for tools in allowed for cell in ((str(len(tools)), f"{tokens(tools):,}") if tools else ("", ""))]
         yield f"| `{toolset.name}` | {' | '.join(cells)} |"
     yield ""
 
 
+def _served(toolset: Toolset, tier: Tier) -> list[Tool]:
+    """The tools of a toolset at a tier; none at a tier at which it is not served."""
+    try:
+        return list(allowed_tools(tools_with_proposals(toolset, tier), tier))
+    except ConfigError:
+        return []
+
+
 def _toolset(toolset: Toolset) -> Iterator[str]:
     yield f"## {toolset.name}\n"
-    counts = [(tier, allowed_tools(toolset.tools, tier)) for tier in TIERS]
-    told = "; ".join(f"{tier} {len(tools)} tools, {tokens(list(tools)):,} tokens" for tier, tools in counts)
+    counts = [(tier, tools) for tier in TIERS if (tools := _served(toolset, tier))]
+    told = "; ".join(f"{tier} {len(tools)} tools, {tokens(tools):,} tokens" for tier, tools in counts)
     yield f"Served at tier {toolset.default_tier} unless said otherwise. By tier: {told}.\n"
     yield "| tool | tier | effect | arguments | what it does |"
     yield "|---|---|---|---|---|"

@@ -181,7 +181,7 @@ class Application:
     def _collection(self, folder: Path, opened: Sequence[Collection], extensions: Extensions) -> Collection:
         from commonplace.domain.markdown.link_sides import page_side
         from commonplace.domain.schema import declared_schema
-        from commonplace.index import open_past
+        from commonplace.index import open_past, open_proposals
         from commonplace.store import open_store
 
         follower = self._followers.get(folder)
@@ -199,6 +199,9 @@ class Application:
         past = open_past(store, self._cache_dir(), page_side(self.settings.wikilink_style))
         if past is not None:
             self._closing.callback(past.close)
+        proposals = open_proposals(store, index, self._cache_dir(), self._new_index)
+        if proposals is not None:
+            self._closing.callback(proposals.close)
         index.listen(partial(self.services.change_feed.publish, name))
         searched: Index = index
         base = self._cluster.base(name, follower) if self._cluster and follower else None
@@ -206,7 +209,16 @@ class Application:
             searched, self._tailers[folder] = self._cluster.searched(base, follower, index)
         meaning = self._meaning(index, store, base)
         return Collection(
-            name, store, searched, extensions, meaning, past, follower, reranker=self._reranker, other_names=others
+            name,
+            store,
+            searched,
+            extensions,
+            meaning,
+            past,
+            proposals,
+            follower,
+            reranker=self._reranker,
+            other_names=others,
         )
 
     def _meaning(self, index: LocalIndex, store: Store, base: SharedBase | None) -> SemanticIndex | None:
@@ -256,16 +268,25 @@ class Application:
         return follower.clone.path
 
     def _index(self, store: Store) -> LocalIndex:
+        from commonplace.index import open_index
+
+        return self._opened_index(partial(open_index, store, self._cache_dir()))
+
+    def _new_index(self, store: Store, folder: Path) -> LocalIndex:
+        """The index of a store in a folder of its own."""
+        from commonplace.index.local import LocalIndex
+
+        return self._opened_index(partial(LocalIndex, store, folder))
+
+    def _opened_index(self, create: Callable[..., LocalIndex]) -> LocalIndex:
+        """An index with these settings: its links, and the reader's language."""
         from commonplace.domain.markdown.link_sides import page_side
         from commonplace.domain.sites.translations import language_of
-        from commonplace.index import open_index
 
         settings = self.settings
         try:
             language = settings.language or language_of(os.environ)
-            return open_index(
-                store, self._cache_dir(), settings.link_roots, language, page_side(settings.wikilink_style)
-            )
+            return create(settings.link_roots, language, page_side(settings.wikilink_style))
         except ValueError as error:
             raise ConfigError(
                 f"Invalid link root {str(error)!r}.",

@@ -173,7 +173,9 @@ def _offer(settings: Settings, application: Application) -> ServedToolsets:
         return build_server(toolset(name), application.services, tier, quota)
 
     confined = frozenset(one.name for one in registered() if one.confined)
-    return ServedToolsets(names, usual, build, lambda name: toolset(name).default_tier, confined)
+    return ServedToolsets(
+        names, usual, build, lambda name: toolset(name).default_tier, lambda name: toolset(name).proposes, confined
+    )
 
 
 def _parts(

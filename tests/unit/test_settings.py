@@ -107,8 +107,12 @@ def test_a_named_file_must_be_there(home: dict[str, str]) -> None:
     [
         ('teir = "read"\n', "Unknown setting 'teir' in config.toml. Known: cache_dir, ", "Did you mean 'tier'?"),
         ("zzzzzz = 1\n", "Unknown setting 'zzzzzz' in config.toml", "Remove it"),
-        ('tier = "root"\n', "Invalid tier in config.toml: expected one of read, write, admin, got 'root'.", ""),
-        ("tier = 3\n", "Invalid tier in config.toml: expected one of read, write, admin, got 3.", ""),
+        (
+            'tier = "root"\n',
+            "Invalid tier in config.toml: expected one of read, propose, write, admin, got 'root'.",
+            "",
+        ),
+        ("tier = 3\n", "Invalid tier in config.toml: expected one of read, propose, write, admin, got 3.", ""),
         ("kb = []\n", "Invalid kb in config.toml: expected paths of folders, got [].", ""),
         ("kb = [3]\n", "Invalid kb in config.toml: expected paths of folders, got [3].", ""),
         ("cache_dir = 1.5\n", "Invalid cache_dir in config.toml: expected the path of a folder, got 1.5.", ""),

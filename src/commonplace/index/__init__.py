@@ -9,14 +9,14 @@ from commonplace.index.stored.index_version import INDEX_FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from commonplace.domain.markdown.link_sides import PageSide
     from commonplace.domain.ports import Store
     from commonplace.index.local import LocalIndex
     from commonplace.index.opensearch.cluster import SearchCluster
-    from commonplace.index.past import IndexedPast
+    from commonplace.index.past import IndexedPast, IndexedProposals
 
 
 def open_index(
@@ -85,3 +85,25 @@ def open_past(store: Store, cache_dir: Path, side: PageSide | None = None) -> In
 
     live = cache_dir / store.identity / INDEX_FOLDER
     return IndexedPast(store.past, live, live / "past", side or PageSide.EXISTING)
+
+
+def open_proposals(
+    store: Store, live: LocalIndex, cache_dir: Path, new_index: Callable[[Store, Path], LocalIndex]
+) -> IndexedProposals | None:
+    """The proposals to change a store's folder; None without Git. Each index is opened on first use.
+
+    Args:
+        store: The files.
+        live: Their index.
+        cache_dir: Folder of the indexes.
+        new_index: Opens the index of a store in a folder.
+    """
+    from commonplace.domain.proposals import StoreWithProposals  # noqa: PLC0415 - as below
+
+    branches = store.proposals if isinstance(store, StoreWithProposals) else None
+    if branches is None:
+        return None
+    from commonplace.index.past import IndexedProposals  # noqa: PLC0415 - shell completion needs none of them
+
+    place = cache_dir / store.identity / INDEX_FOLDER
+    return IndexedProposals(branches, live, place, place / "proposals", new_index)

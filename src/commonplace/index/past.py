@@ -1,9 +1,9 @@
-"""Past states of a folder, each with its own index.
+"""Other states of a folder, each with its own index: those of the past, and those that are proposed.
 
 The index of a commit begins as a copy of the nearest existing index, which is the current one or that of another
 commit. Rows are copied, and the full text's segments, which never change, are hard-linked. Documents are compared by
 blob id, so only different ones are indexed. A complete index is never changed. The number of past indexes is limited;
-the least recently used ones are deleted.
+the least recently used ones are deleted. The index of a proposal begins as a copy of the current one.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
-from commonplace.domain.changes import FileStat
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import Index, Store
+from commonplace.domain.proposals import ProposalBranches, ProposalStore, Proposer
 from commonplace.domain.query import ListQuery
 from commonplace.domain.records import day_number, iso_timestamp
 from commonplace.index.batch_lock import BatchLock
@@ -45,6 +48,8 @@ MAX_OPEN = 4
 """Maximum number of unused past states that a process has open."""
 STALE_COPY_SECONDS = 3600.0
 """Age in seconds above which an incomplete copy is deleted, because its process was killed."""
+FOLLOW_SECONDS = 5.0
+"""Timeout in seconds for indexing what has changed before a proposal is shown; queries wait for the rest."""
 COPY_PREFIX = "copy-"
 LEASE_SUFFIX = ".lease"
 
@@ -60,40 +65,32 @@ class _OpenState:
     users: int = field(default=0)
 
 
-class IndexedPast:
-    """`domain.past.PastStates`. Thread-safe.
+class IndexedStates:
+    """States of a folder, each with an index that begins as a copy of another one. Thread-safe.
 
     Args:
-        commits: The commits.
         live: Folder of the current index.
-        folder: Folder of the past states' indexes.
+        folder: Folder of the states' indexes.
         side: The side of `[[a|b]]` that is the page.
     """
 
-    def __init__(self, commits: PastCommits, live: Path, folder: Path, side: PageSide = PageSide.EXISTING) -> None:
+    def __init__(self, live: Path, folder: Path, side: PageSide) -> None:
         self._side = side
-        self._commits = commits
         self._live = live
         self._folder = folder
         self._open: OrderedDict[str, _OpenState] = OrderedDict()
         self._lock = threading.Lock()
         self._opening = threading.Lock()
 
-    @property
-    def commits(self) -> PastCommits:
-        """The commits."""
-        return self._commits
-
     @contextmanager
-    def opened(self, commit: str) -> Generator[tuple[Store, Index]]:
-        """The files of a commit and their index. The first call for a commit indexes the differing documents."""
-        key = self._commits.key(commit)
+    def _state(self, key: str, store: Callable[[], Store]) -> Generator[_OpenState]:
+        """A state and its index. The first call for a state indexes the differing documents."""
         state = self._used(key)
         if state is None:
             with self._opening:
-                state = self._used(key) or self._open_state(commit, key)
+                state = self._used(key) or self._open_state(store(), key)
         try:
-            yield state.store, state.index
+            yield state
         finally:
             with self._lock:
                 state.users -= 1
@@ -112,13 +109,12 @@ class IndexedPast:
                 self._open.move_to_end(key)
             return state
 
-    def _open_state(self, commit: str, key: str) -> _OpenState:
-        store = self._commits.store(commit)
+    def _open_state(self, store: Store, key: str) -> _OpenState:
         with ExitStack() as on_error:
             lease = self._leased(key)
             on_error.callback(_release, lease)
             self._copy_nearest(store, key)
-            index = LocalIndex(store, self._folder / key, side=self._side)
+            index = self._new_index(store, self._folder / key)
             on_error.callback(index.close)
             index.sync()
             index.list(ListQuery(sort="updated", limit=1))  # waits until the history is read for dates
@@ -128,6 +124,9 @@ class IndexedPast:
             self._open[key] = state
         self._delete_oldest()
         return state
+
+    def _new_index(self, store: Store, folder: Path) -> LocalIndex:
+        return LocalIndex(store, folder, side=self._side)
 
     def _shrink(self, most: int) -> None:
         """Close the least recently used states until `most` are open, except those in use."""
@@ -144,6 +143,20 @@ class IndexedPast:
         if target.exists():
             return
         wanted = {address.path: stat for address, stat in store.scan()}
+        best = self._nearest(wanted)
+        if best is None:
+            return
+        copy = self._folder / f"{COPY_PREFIX}{os.getpid()}-{threading.get_ident()}"
+        try:
+            copy_index(best, copy, store, wanted)
+            copy.rename(target)
+        except (OSError, sqlite3.Error, KnowledgeError) as error:
+            log.info("%s: a state is indexed from nothing: %s", store.name, type(error).__name__)
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+
+    def _nearest(self, wanted: Mapping[str, FileStat]) -> Path | None:
+        """Folder of the index with the fewest documents that differ from these; None if none has any of them."""
         best, least = None, len(wanted)
         for source in self._sources():
             known = revisions_of(source)
@@ -153,16 +166,7 @@ class IndexedPast:
             differing = len(wanted) + len(known) - 2 * same
             if differing < least:
                 best, least = source, differing
-        if best is None:
-            return
-        copy = self._folder / f"{COPY_PREFIX}{os.getpid()}-{threading.get_ident()}"
-        try:
-            copy_index(best, copy, store, wanted)
-            copy.rename(target)
-        except (OSError, sqlite3.Error, KnowledgeError) as error:
-            log.info("%s: a past state is indexed from nothing: %s", store.name, type(error).__name__)
-        finally:
-            shutil.rmtree(copy, ignore_errors=True)
+        return best
 
     def _sources(self) -> Iterator[Path]:
         yield self._live
@@ -205,6 +209,104 @@ class IndexedPast:
             return
         finally:
             os.close(descriptor)
+
+
+class IndexedPast(IndexedStates):
+    """`domain.past.PastStates`. Thread-safe.
+
+    Args:
+        commits: The commits.
+        live: Folder of the current index.
+        folder: Folder of the past states' indexes.
+        side: The side of `[[a|b]]` that is the page.
+    """
+
+    def __init__(self, commits: PastCommits, live: Path, folder: Path, side: PageSide = PageSide.EXISTING) -> None:
+        super().__init__(live, folder, side)
+        self._commits = commits
+
+    @property
+    def commits(self) -> PastCommits:
+        """The commits."""
+        return self._commits
+
+    @contextmanager
+    def opened(self, commit: str) -> Generator[tuple[Store, Index]]:
+        """The files of a commit and their index. The first call for a commit indexes the differing documents."""
+        with self._state(self._commits.key(commit), lambda: self._commits.store(commit)) as state:
+            yield state.store, state.index
+
+
+class IndexedProposals(IndexedStates):
+    """`domain.proposals.ProposalStates`. Thread-safe.
+
+    The index of a proposal follows the served files and the proposal's branch: both are looked at when it is opened.
+
+    Args:
+        branches: The proposals.
+        live: The index of the served files.
+        place: Its folder.
+        folder: Folder of the proposals' indexes.
+        new_index: Opens the index of a store in a folder.
+    """
+
+    def __init__(
+        self,
+        branches: ProposalBranches,
+        live: LocalIndex,
+        place: Path,
+        folder: Path,
+        new_index: Callable[[Store, Path], LocalIndex],
+    ) -> None:
+        super().__init__(place, folder, PageSide.EXISTING)
+        self._branches = branches
+        self._served = live
+        self._create = new_index
+        self._indexed: WeakKeyDictionary[Index, dict[Address, Revision]] = WeakKeyDictionary()
+        """The files of the proposal that an index has, with their revisions."""
+        self._waiting: WeakKeyDictionary[Index, set[Address]] = WeakKeyDictionary()
+        """The served files that have changed since an index was last brought up to date."""
+        live.listen(self._served_changed)
+
+    @property
+    def branches(self) -> ProposalBranches:
+        """The proposals."""
+        return self._branches
+
+    @contextmanager
+    def opened(self, identifier: str, proposer: Proposer | None = None) -> Generator[tuple[Store, Index]]:
+        """The served files with the changes of a proposal, and their index."""
+        store = self._branches.store(identifier, proposer)
+        with self._state(identifier, lambda: self._branches.store(identifier)) as state:
+            self._follow(store, state.index)
+            yield store, state.index
+
+    def _new_index(self, store: Store, folder: Path) -> LocalIndex:
+        index = self._create(store, folder)
+        with self._lock:
+            self._waiting[index] = set()
+        return index
+
+    def _nearest(self, wanted: Mapping[str, FileStat]) -> Path | None:
+        del wanted
+        return self._live if revisions_of(self._live) is not None else None
+
+    def _follow(self, store: ProposalStore, index: LocalIndex) -> None:
+        """Index what has changed in the proposal and among the served files since the last call."""
+        self._served.by_id("")  # waits for the writes that were acknowledged, and so for their notices
+        now = dict(store.changed())
+        with self._lock:
+            before, self._indexed[index] = self._indexed.get(index, {}), now
+            changed, self._waiting[index] = self._waiting.get(index, set()), set()
+        changed |= {one for one in {*before, *now} if before.get(one) != now.get(one)}
+        if changed:
+            index.update(sorted(changed), FOLLOW_SECONDS)
+
+    def _served_changed(self, addresses: Sequence[Address], listing: bool) -> None:
+        del listing
+        with self._lock:
+            for waiting in self._waiting.values():
+                waiting.update(addresses)
 
 
 def _release(lease: int | None) -> None:

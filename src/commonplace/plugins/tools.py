@@ -14,7 +14,16 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.peers import Peer
-from commonplace.faces.mcp.toolset import TIERS, BoundHandler, Call, ContentBlocks, JsonSchema, Tool, ToolResult
+from commonplace.faces.mcp.toolset import (
+    PROPOSE,
+    TIERS,
+    BoundHandler,
+    Call,
+    ContentBlocks,
+    JsonSchema,
+    Tool,
+    ToolResult,
+)
 from commonplace.plugins.handler_needs import missing_for
 from commonplace.plugins.loader import Plugin, Plugins
 from commonplace.plugins.open_index import seeing
@@ -61,6 +70,8 @@ def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
     """Each tool with the lowest tier that returns it."""
     rows: dict[str, tuple[_Declared, Tier]] = {}
     for tier in TIERS:
+        if tier == PROPOSE:  # what a plugin writes is no proposal
+            continue
         for declared in plugin.hook_result(HOOK, _checked_tools, [], tier):
             rows.setdefault(declared.name, (declared, tier))
     return list(rows.values())
@@ -105,6 +116,7 @@ def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
         handler=BoundHandler(lambda: {"properties": dict[str, Json](), **declared.schema}, checked),
         output_schema=None if declared.converses else {"type": "object"},
         tier=tier,
+        proposes=False,
         asks=declared.converses,
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.cluster import Replica
     from commonplace.domain.past import PastStates
     from commonplace.domain.ports import Index, Progress, Store
+    from commonplace.domain.proposals import ProposalStates
     from commonplace.domain.query import Record
     from commonplace.domain.semantic.ports import Reranker, SemanticIndex
 
@@ -50,6 +51,8 @@ class Collection:
     """The semantic index; None if it is switched off."""
     past: PastStates | None = None
     """Past states; None without Git, and for a past state."""
+    proposals: ProposalStates | None = None
+    """Proposals to change it; None without Git, for a replica, and for a past or proposed state."""
     replica: Replica | None = None
     """The state of a collection that follows a remote; None for any other."""
     is_past: bool = False

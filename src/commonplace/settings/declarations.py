@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NewType, TypeAlias, Union, cast, get_args
 from commonplace.domain.changes import ClientCredit
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
-Tier: TypeAlias = Literal["read", "write", "admin"]
+Tier: TypeAlias = Literal["read", "propose", "write", "admin"]
 WikilinkStyle: TypeAlias = Literal["linktitle", "pagenametitle", "titlelink", "titlepagename"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 

@@ -77,7 +77,7 @@ def test_every_command_shows_examples_that_are_no_mistakes(shell: Shell, command
         (["read", "tea", "--lines", "x"], "expected numbers such as 10-40"),
         (["links"], "Missing PAGE."),
         (["links", "tea", "--orphans"], "--orphans is about all pages."),
-        (["mcp", "--tier", "root"], "expected one of read, write, admin, got 'root'"),
+        (["mcp", "--tier", "root"], "expected one of read, propose, write, admin, got 'root'"),
         (["mcp", "--toolset", "klingon"], "Unknown toolset 'klingon': expected one of "),
         (["mcp", "--commit", "auto"], "not in a Git repository"),
         (["list", "--log-level", "loud"], "expected one of debug, info, warning, error"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from threading import Lock
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, get_args
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
@@ -26,7 +26,8 @@ SCOPE_KEY = "commonplace.caller"
 
 MAX_HOPS = 20
 """Maximum number of addresses in `X-Forwarded-For` that are looked at."""
-TIERS: tuple[Tier, ...] = ("read", "write", "admin")
+TIERS: tuple[Tier, ...] = get_args(Tier)
+"""Tiers in ascending order of permissions."""
 
 
 @dataclass(frozen=True, slots=True)

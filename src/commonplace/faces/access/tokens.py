@@ -71,7 +71,7 @@ class TokenVerifier:
             return known
 
     def verify_token(self, token: str) -> Caller:
-        """The caller of a token. The scopes `commonplace:read|write|admin` give the tier.
+        """The caller of a token. The scopes `commonplace:read|propose|write|admin` give the tier.
 
         Raises:
             UnauthenticatedError: the token is forged, expired, malformed, or has another issuer or audience.

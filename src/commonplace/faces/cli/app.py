@@ -37,6 +37,7 @@ OWN_COMMANDS = (
     "diff",
     "write",
     "restore",
+    "proposals",
     "check",
     "doctor",
     "index",

@@ -51,6 +51,7 @@ UNPAGED = frozenset(
         "keys",
         "write",
         "restore",
+        "proposals",
         "index",
         "model",
         "find",

@@ -6,26 +6,35 @@ Shared by all handlers.
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
 from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.proposals import ANONYMOUS, Proposer
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.freshness import AT_LEAST_META, CommitWaits
 from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, is_modern
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, session_of
-from commonplace.faces.mcp.toolset import Call, require_text
+from commonplace.faces.mcp.toolset import PROPOSE, Call, require_text
 from commonplace.faces.worker_threads import go_on, run_in_worker
+from commonplace.services.proposals.views import proposer_of, proposing
 from commonplace.services.services import Services
 from commonplace.settings import Tier
 
 log = logging.getLogger(__name__)
 
+PURPOSE_META = "commonplace/purpose"
+"""Key in `_meta` by which a caller states a purpose; writes of one session and purpose are one proposal."""
+DECIDING = frozenset({PROPOSE, "write", "admin"})
+"""Tiers at which a caller has to do with proposals."""
+_PROCESS = secrets.token_hex(8)
 READY_TIMEOUT = 45.0
 """Timeout in seconds for the first index."""
 
@@ -89,7 +98,9 @@ class Runner:
             go_on=go_on,
         )
         program = ClientProgram(client_name(context), services.credit)
-        run = partial(_run, verb, context.params, function, call, ready)
+        if self.tier in DECIDING:
+            call = replace(call, proposer=_proposer(context, caller, name, program.name))
+        run = partial(_run, verb, context.params, function, call, ready=ready, writes=not reads)
         return await run_in_worker(partial(_as_client, program, run), reads=reads)
 
 
@@ -114,11 +125,24 @@ def _as_client(program: ClientProgram, run: Callable[[], T]) -> T:
         CURRENT_CLIENT.reset(before)
 
 
-def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, ready: bool) -> T:
-    with traced_call(verb) as trace:
+def _proposer(context: Context, caller: Caller | None, session: str | None, client: str) -> Proposer:
+    """The caller as a proposer. A process on standard input and output is one session."""
+    stated = context.meta.get(PURPOSE_META) if context.meta else None
+    purpose = stated if isinstance(stated, str) else ""
+    if caller is None:
+        return proposer_of("", _PROCESS, purpose, client)
+    identifier = caller.id or ANONYMOUS
+    return proposer_of(identifier, session or (None if caller.id else caller.address), purpose, client)
+
+
+def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, *, ready: bool, writes: bool) -> T:
+    with traced_call(verb) as trace, ExitStack() as opened:
         require_text(asked)
         if ready:
             call.services.collections.wait_ready(READY_TIMEOUT, call.progress)
+        if call.tier == PROPOSE and call.proposer is not None:
+            view = opened.enter_context(proposing(call.services, call.proposer, writes=writes))
+            call = replace(call, services=view.services, served=view.served, proposals=view.shown)
         try:
             return function(replace(call, trace=trace.id))
         except InputNeeded as needed:

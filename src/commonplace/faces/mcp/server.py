@@ -24,6 +24,7 @@ from commonplace.faces.mcp.handlers.skills import (
     SkillHandlers,
     SkillParams,
 )
+from commonplace.faces.mcp.proposals import tools_with_proposals
 from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.runner import Runner
 from commonplace.faces.mcp.sdk import Context, McpServer, State, asgi_scope
@@ -49,8 +50,7 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     """
     runner = Runner(services, tier)
     skills = SkillHandlers(runner, Skills()) if toolset.skills else None
-    if skills and toolset.resources:
-        toolset = replace(toolset, resources=_with_skills(toolset.resources, skills))
+    toolset = _completed(toolset, tier, skills)
     tools = ToolHandlers(toolset, runner)
     resources = ResourceHandlers(toolset.resources, runner) if toolset.resources else None
     prompts = PromptHandlers(toolset.prompts, runner) if toolset.prompts else None
@@ -91,6 +91,17 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
     if toolset.asks:
         _let_ask(server, runner)
     return server
+
+
+def _completed(toolset: Toolset, tier: Tier, skills: SkillHandlers | None) -> Toolset:
+    """A toolset with the files of skills, and at the tier `propose` with the tool of proposals.
+
+    Raises:
+        ConfigError: the toolset takes no proposals.
+    """
+    if skills and toolset.resources:
+        toolset = replace(toolset, resources=_with_skills(toolset.resources, skills))
+    return replace(toolset, tools=tools_with_proposals(toolset, tier))
 
 
 def _with_skills(own: Resources, skills: SkillHandlers) -> Resources:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import mcp_types as types
@@ -16,6 +17,7 @@ from commonplace.domain.changes import RetainedCopy, recording_retained, recordi
 from commonplace.domain.cluster import recording_written
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.proposals import recording_proposed
 from commonplace.faces.errors import ERROR_MAPPINGS
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.connected_peer import input_required, is_modern, unable
@@ -35,6 +37,7 @@ from commonplace.faces.mcp.toolset import (
 )
 from commonplace.faces.new_findings import new_finding_json, new_finding_lines
 from commonplace.faces.retained import in_no_commit, retained_lines, retained_list
+from commonplace.services.proposals.views import proposal_lines
 
 if TYPE_CHECKING:
     from commonplace.domain.findings import NewFindings
@@ -108,9 +111,15 @@ class ToolHandlers:
         least that new.
         """
         before = _sources(call.services) if row.read_only else None
-        with recording_retained() as kept, recording_waiting_index() as waiting, recording_written() as written:
+        with (
+            recording_retained() as kept,
+            recording_waiting_index() as waiting,
+            recording_written() as written,
+            recording_proposed() as proposed,
+        ):
             shown = _shown(row, call, arguments)
-        result = _result(self._toolset, _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting))
+        shown = _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting)
+        result = _result(self._toolset, _with_proposals(shown, proposal_lines(proposed, call.proposals)))
         sources = _sources(call.services, written) if before is None else _without_dropped(call.services, before)
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
 
@@ -230,6 +239,19 @@ def _with_waiting(shown: ToolResult, waiting: Sequence[str]) -> ToolResult:
     if isinstance(shown, str):
         return "\n".join([shown, "", *waiting])
     return {**shown, "index_waits": " ".join(waiting)}
+
+
+def _with_proposals(shown: ToolResult, lines: Sequence[str]) -> ToolResult:
+    """An answer that says that what was written waits for a person, or that it shows what waits."""
+    if not lines or isinstance(shown, Blob | ContentBlocks | list):
+        return shown
+    if isinstance(shown, LinkedContent):
+        texts = (None if one is None else _with_proposals(one, lines) for one in (shown.content, shown.text))
+        content, text = (cast("ToolContent | None", one) for one in texts)
+        return replace(shown, content="" if content is None else content, text=text)
+    if isinstance(shown, str):
+        return "\n".join([shown, "", *lines])
+    return {**shown, "proposal": " ".join(lines)}
 
 
 def _result(toolset: Toolset, shown: ToolResult) -> Wire:

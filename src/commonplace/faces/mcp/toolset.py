@@ -22,11 +22,14 @@ from commonplace.settings import Tier
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.addresses import Address
     from commonplace.domain.ports import Progress
+    from commonplace.domain.proposals import Proposal, Proposer
     from commonplace.services.services import Services
     from commonplace.services.sessions.memory import SessionMemory
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """Tiers in ascending order of permissions."""
+PROPOSE: Tier = "propose"
+"""The tier whose writes are proposals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,12 @@ class Call:
     """Identifies the client: the session id; without a session, the caller's id; else ""."""
     caller: str = ""
     """The caller's id, the same in all sessions; "" without a key."""
+    proposer: Proposer | None = None
+    """The caller as a proposer; None without proposals."""
+    served: Services | None = None
+    """The services of what is served, to be read only, at the tier `propose`; `services` has the caller's proposals."""
+    proposals: Mapping[str, Proposal] = field(default_factory=dict["str", "Proposal"])
+    """The caller's open proposals that the answers show, by name of the collection."""
     session: SessionMemory | None = None
     """The revisions that the session has seen; None without a session. A stdio process is one session."""
     peer: Peer = NULL_CLIENT
@@ -131,6 +140,8 @@ class Tool:
     """Schema of the structured content; None for a tool that answers with text."""
     tier: Tier = "read"
     """The lowest tier that may call the tool."""
+    proposes: bool = True
+    """Whether a tool of the tier `write` may be called at the tier `propose`, because all its writes are proposals."""
     destructive: bool = False
     """Whether a call can delete or replace content."""
     repeatable: bool = False
@@ -275,6 +286,8 @@ class Toolset:
     show_error: Callable[[KnowledgeError], ToolContent]
     errors_as: Literal["result", "protocol"] = "result"
     default_tier: Tier = "read"
+    proposes: bool = False
+    """Whether the toolset can be served at the tier `propose`: its tools use the collections of the call alone."""
     resources: Resources | None = None
     prompts: tuple[Prompt, ...] = ()
     skills: bool = False
@@ -310,7 +323,9 @@ def allowed_tools(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:
         raise ConfigError(
             f"Invalid tier {tier!r}: expected one of {', '.join(TIERS)}.", kind="tier", hint="Use --tier read."
         )
-    return tuple(row for row in tools if TIERS.index(row.tier) <= TIERS.index(tier))
+    most = TIERS.index(tier)
+    proposed = {"write"} if tier == PROPOSE else set[str]()
+    return tuple(row for row in tools if TIERS.index(row.tier) <= most or (row.proposes and row.tier in proposed))
 
 
 def require_text(value: object) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 import stat
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from commonplace.domain.addresses import Address, require_new_name
@@ -16,6 +18,7 @@ from commonplace.domain.changes import Author, FileStat, Receipt, RetainedCopy, 
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Repository, Transaction
+from commonplace.domain.proposals import ProposalBranches, require_no_proposer
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import FileChange, SeenFile, changed_meanwhile, storage_errors
 from commonplace.store.disk.folder import Folder, FolderScan, opened_folder
@@ -90,6 +93,17 @@ class FolderStore:
         """The commits of the current branch, with the files of each; None without Git."""
         self._writer.repair_if_idle()
         return self._past
+
+    @cached_property
+    def proposals(self) -> ProposalBranches | None:
+        """The proposals to change the folder; None without Git."""
+        git = self._terms.git
+        if git is None:
+            return None
+        # Imported on demand, because only proposals need it.
+        from commonplace.store.folder.proposed_store import FolderProposals  # noqa: PLC0415
+
+        return FolderProposals(self, git.repository, self._terms.prefix, self._check, self._rules.hides)
 
     @property
     def read_only_reason(self) -> str:
@@ -193,6 +207,21 @@ class FolderStore:
         except KnowledgeError as error:  # the files are readable nevertheless
             return [f"an interrupted write could not be repaired: {error}"]
 
+    def _check(self, contents: Mapping[Address, bytes | None]) -> None:
+        """Raise what a write of these files would raise. Writes nothing, and needs no lock."""
+        with storage_errors("the write"):
+            draft = TransactionDraft(self._folder, lambda _: None, self._rules.hides)
+            for address, content in contents.items():
+                if content is not None:
+                    draft.put(address, content)
+            changes = draft.changes(self._terms.prefix)
+            self._require_served(changes)
+            git = self._terms.git
+            planned = self._planned(changes, "Check", None)
+            if git and planned:
+                git.refuse_sparse([change.path for change in changes if change.before is None])
+                git.plan(secrets.token_hex(6), [planned])
+
     def _before_use(self, address: Address) -> None:
         self._writer.before_use(f"{self._terms.prefix}{address.path}")
 
@@ -225,6 +254,7 @@ class FolderStore:
         self._writer.repair_if_idle()
 
     def _require_writable(self) -> None:
+        require_no_proposer(self.name)
         if reason := self.read_only_reason:
             raise ReadOnlyError(
                 f"{self.name} cannot be written: {reason}.", kind="collection", hint="It can be read meanwhile."

@@ -11,6 +11,7 @@ from commonplace.domain.changes import Author, Receipt, RetainedCopy, Revision, 
 from commonplace.domain.cluster import MAX_FORWARDED, WriterStatus, record_written
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
 from commonplace.domain.ports import Transaction
+from commonplace.domain.proposals import require_no_proposer
 from commonplace.domain.revisions import is_pointer, revision_of
 from commonplace.store.disk.file_swap import changed_meanwhile
 from commonplace.store.disk.ignore_rules import including_pattern
@@ -66,6 +67,7 @@ class WritableReplicaStore(BareStore):
             GitError: the remote rejected the write; or kind "unknown": it may have accepted it.
             StorageError: the clone cannot be written. Nothing was written.
         """
+        require_no_proposer(self.name)
         if problem := self._problem():
             raise UnavailableError(
                 f"Nothing can be written now. {problem}",

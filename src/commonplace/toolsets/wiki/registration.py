@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.changes import Author
 from commonplace.domain.errors import ForbiddenError
+from commonplace.domain.proposals import ServedView
 from commonplace.registration import OpenContext, ToolsetRegistration
 from commonplace.services.services import ServiceProvider, Services
 from commonplace.toolsets.wiki.service import WIKI_KEY
@@ -65,6 +66,8 @@ class _WikiCache:
 
     def of(self, collection: Collection) -> Wiki:
         """The wiki of a collection, the same object in every call."""
+        if isinstance(collection.store, ServedView):  # a proposer's, for one call
+            return _local_wiki(self._settings, collection)
         with self._lock:
             made = self._wikis.get(id(collection))
             if made is None:

@@ -94,8 +94,8 @@ def test_a_tier_holds_its_own_tools_and_those_below(tier: Tier, names: str) -> N
     assert "".join(row.name for row in allowed_tools(rows, tier)) == names
 
 
-def test_an_unknown_tier_is_an_error_that_names_the_three() -> None:
-    with pytest.raises(ConfigError, match="'root': expected one of read, write, admin"):
+def test_an_unknown_tier_is_an_error_that_names_all() -> None:
+    with pytest.raises(ConfigError, match="'root': expected one of read, propose, write, admin"):
         allowed_tools([], "root")
 
 

@@ -27,7 +27,7 @@ class EntryOptions:
     """Server options in the entry."""
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
-    tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
+    tier: Annotated[str | None, typer.Option(metavar="read|propose|write|admin", help=about("tier"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
 
     def args(self) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias, cast
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.faces.access.authentication import AccessKey, KeyStore
+from commonplace.faces.access.callers import TIERS
 from commonplace.faces.cli.session import Session
-from commonplace.settings import Tier
 
 KeysAction: TypeAlias = Literal["create", "list", "revoke"]
 
@@ -21,7 +21,7 @@ def command(
     action: Annotated[KeysAction, typer.Argument(metavar="create|list|revoke", hidden=True)],
     name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)] = "",
     *,
-    tier: Annotated[str, typer.Option(metavar="read|write|admin", help="What the key may do.")] = "read",
+    tier: Annotated[str, typer.Option(metavar="read|propose|write|admin", help="What the key may do.")] = "read",
     collection: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A collection that exists for the key; repeated: several. Default: all."),
@@ -48,9 +48,9 @@ def command(
 
 
 def _create(session: Session, keys: KeyStore, name: str, tier: str, collections: list[str] | None) -> None:
-    if tier not in {"read", "write", "admin"}:
-        raise InvalidInputError(f"Invalid tier {tier!r}: expected one of read, write, admin.", kind="tier")
-    token, key = keys.create(name, cast("Tier", tier), collections or None)
+    if tier not in TIERS:
+        raise InvalidInputError(f"Invalid tier {tier!r}: expected one of {', '.join(TIERS)}.", kind="tier")
+    token, key = keys.create(name, tier, collections or None)
     _say(session, {"token": token, "key": _json(key)}, token)
     session.out.message(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
 

@@ -25,7 +25,7 @@ class McpOptions:
     """Options of the server."""
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
-    tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
+    tier: Annotated[str | None, typer.Option(metavar="read|propose|write|admin", help=about("tier"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
     transport: Annotated[
         Transport, typer.Option(metavar="stdio|http|sse", help="How messages travel; over HTTP at /mcp.")

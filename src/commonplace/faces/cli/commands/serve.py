@@ -34,7 +34,7 @@ class ServeOptions:
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help="What /mcp speaks; /mcp/NAME always works.")] = (
         None
     )
-    tier: Annotated[str | None, typer.Option(metavar="read|write|admin", help=about("tier"))] = None
+    tier: Annotated[str | None, typer.Option(metavar="read|propose|write|admin", help=about("tier"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
     node_url: Annotated[str | None, typer.Option("--node-url", metavar="URL", help=about("node_url"))] = None
     peer: Annotated[list[str] | None, typer.Option("--peer", metavar="URL", help=about("peer"))] = None

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
 from commonplace.faces.access.callers import Caller, caller_of, with_owner, without_owner
 from commonplace.faces.mcp.sdk import McpServer
+from commonplace.faces.mcp.toolset import PROPOSE
 from commonplace.faces.mcp.transports.bodies import checked, in_json
 from commonplace.faces.mcp.transports.large_answers import without_large_events
 from commonplace.faces.responses import send_error, send_json
@@ -45,6 +46,8 @@ class ServedToolsets:
     build: BuildServer
     default_tier: Callable[[str], Tier]
     """Returns a toolset's default tier."""
+    proposes: Callable[[str], bool]
+    """Whether a toolset takes proposals."""
     confined: frozenset[str]
     """Toolsets that respect a caller's collections. A caller with limited collections may use only these."""
 
@@ -98,8 +101,8 @@ class StreamableHttpTransport:
             await send_error(send, _unknown(self._served, self._prefix))
             return
         tier = _tier(self._served, toolset, scope)
-        if tier is None:
-            await send_error(send, _not_confined(toolset))
+        if isinstance(tier, ForbiddenError):
+            await send_error(send, tier)
             return
         send = in_json(send)
         if self._worker is not None:
@@ -184,8 +187,8 @@ class SseTransport:
 
     async def _stream(self, toolset: str, scope: Scope, receive: Receive, send: Send) -> None:
         tier = _tier(self._served, toolset, scope)
-        if tier is None:
-            await send_error(send, _not_confined(toolset))
+        if isinstance(tier, ForbiddenError):
+            await send_error(send, tier)
             return
         server = self._servers.get((toolset, tier)) or self._served.build(toolset, tier)
         self._servers[toolset, tier] = server
@@ -217,11 +220,15 @@ def _unknown(offer: ServedToolsets, prefix: str) -> NotFoundError:
     )
 
 
-def _tier(offer: ServedToolsets, toolset: str, scope: Scope) -> Tier | None:
-    """The tier at which a toolset is served to the caller; None if the caller may not use the toolset."""
+def _tier(offer: ServedToolsets, toolset: str, scope: Scope) -> Tier | ForbiddenError:
+    """The tier at which a toolset is served to the caller; an error if the caller may not use the toolset."""
     caller = _identify(scope)
     if caller.collections is not None and toolset not in offer.confined:
-        return None
+        return _not_confined(toolset)
+    if caller.tier == PROPOSE and not offer.proposes(toolset):
+        return ForbiddenError(
+            f"The toolset {toolset} takes no proposals.", kind="toolset", hint="Use another toolset, or another key."
+        )
     return offer.default_tier(toolset) if caller.is_default else caller.tier
 
 

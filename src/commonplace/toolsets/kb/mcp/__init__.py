@@ -29,4 +29,5 @@ KB = Toolset(
     resources=RESOURCES,
     prompts=PROMPTS,
     skills=True,
+    proposes=True,
 )

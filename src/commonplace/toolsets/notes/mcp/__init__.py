@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.faces.lazy_module import LazyModule
+from commonplace.faces.mcp.proposals import PROPOSALS, ProposalParameters, proposals
 from commonplace.faces.mcp.toolset import Tool, Toolset, bind
 from commonplace.toolsets.notes.mcp import parameters
 from commonplace.toolsets.notes.mcp.declarations import PROMPTS, RESOURCES
@@ -110,6 +112,7 @@ _TOOLS = (
         destructive=True,
         repeatable=True,
     ),
+    replace(PROPOSALS, handler=bind(ProposalParameters, advised("proposals", proposals))),
 )
 
 NOTES = Toolset(
@@ -121,4 +124,5 @@ NOTES = Toolset(
     resources=RESOURCES,
     prompts=PROMPTS,
     skills=True,
+    proposes=True,
 )

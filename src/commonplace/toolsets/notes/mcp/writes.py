@@ -97,7 +97,7 @@ def transaction(call: Call, arguments: NotesTransaction) -> ToolResult:
 def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], list[Made]]) -> str:
     """Run the steps unless the same call was already answered; return the answer."""
     told = WriteCall(
-        bases=tuple(one.store.identity for one in call.services.collections),
+        bases=tuple(one.store.identity for one in (call.served or call.services).collections),
         client=call.caller if arguments.request_id else call.client,
         tool=tool,
         arguments=arguments.model_dump(mode="json", exclude_unset=True),

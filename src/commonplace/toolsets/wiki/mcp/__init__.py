@@ -140,4 +140,5 @@ WIKI = Toolset(
     tools=_TOOLS,
     show_error=show_error,
     default_tier="write",
+    proposes=True,
 )

@@ -1,0 +1,153 @@
+"""Three-way merge of texts by lines. Pure, and never a guess: what both sides changed differently is a conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+Lines = Sequence[bytes]
+"""Lines with their line ends."""
+MAX_COMPARED_LINES = 20_000
+"""Maximum number of differing lines of each side that are compared; longer ranges count as changed as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A range of lines that differs: the lines from `start` to `end` of the base are `lines` on the other side."""
+
+    start: int
+    end: int
+    lines: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextConflict:
+    """A place that both sides changed differently."""
+
+    line: int
+    """Line number of the place in the current text, from 1."""
+    base: bytes
+    proposed: bytes
+    current: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MergedText:
+    """The result of a merge."""
+
+    content: bytes | None
+    """The merged bytes; None if there is a conflict, or if both sides deleted the text."""
+    conflicts: tuple[TextConflict, ...] = ()
+
+
+def split_lines(raw: bytes) -> list[bytes]:
+    """The lines of a text with their line ends. Only LF ends a line, so that no byte is lost."""
+    return [*(line + b"\n" for line in raw.split(b"\n")[:-1]), *filter(None, raw.split(b"\n")[-1:])]
+
+
+def hunks(base: Lines, other: Lines) -> list[Hunk]:
+    """The differences of two texts, in order."""
+    start = 0
+    least = min(len(base), len(other))
+    while start < least and base[start] == other[start]:
+        start += 1
+    tail = 0
+    while tail < least - start and base[-1 - tail] == other[-1 - tail]:
+        tail += 1
+    old, new = base[start : len(base) - tail], other[start : len(other) - tail]
+    if not old and not new:
+        return []
+    if max(len(old), len(new)) > MAX_COMPARED_LINES:
+        return [Hunk(start, start + len(old), tuple(new))]
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [Hunk(start + i1, start + i2, tuple(new[j1:j2])) for tag, i1, i2, j1, j2 in codes if tag != "equal"]
+
+
+def applied(base: Lines, chosen: Sequence[Hunk]) -> bytes:
+    """The base with some of its hunks, which are in order."""
+    parts: list[bytes] = []
+    at = 0
+    for hunk in chosen:
+        parts += [*base[at : hunk.start], *hunk.lines]
+        at = hunk.end
+    return b"".join([*parts, *base[at:]])
+
+
+def with_rewritten(base: bytes, current: bytes, rewritten: bytes) -> bytes:
+    """The current text with the lines that differ from the base as rewritten, and the others as they are.
+
+    Args:
+        base: The text that both come from.
+        current: The current text.
+        rewritten: The current text with changes within its lines.
+    """
+    lines, new = split_lines(current), split_lines(rewritten)
+    if len(lines) != len(new):
+        return rewritten
+    shift = 0
+    for hunk in hunks(split_lines(base), lines):
+        start = hunk.start + shift
+        end = start + len(hunk.lines)
+        lines[start:end] = new[start:end]
+        shift += len(hunk.lines) - (hunk.end - hunk.start)
+    return b"".join(lines)
+
+
+def merge_texts(base: bytes | None, proposed: bytes | None, current: bytes | None) -> MergedText:
+    """Merge what was proposed on top of `base` into the current text. None stands for no file.
+
+    A side that equals the base gives way to the other one. Equal sides agree. Otherwise both changed the text; their
+    hunks are merged if none of them touch. A deletion never merges with a change.
+    """
+    if current in {proposed, base}:
+        return MergedText(proposed)
+    if proposed == base:
+        return MergedText(current)
+    if base is None or proposed is None or current is None:
+        return MergedText(None, (TextConflict(1, base or b"", proposed or b"", current or b""),))
+    return _merge_lines(split_lines(base), split_lines(proposed), split_lines(current))
+
+
+def _merge_lines(base: Lines, proposed: Lines, current: Lines) -> MergedText:
+    parts: list[bytes] = []
+    conflicts: list[TextConflict] = []
+    at = shift = 0  # `shift` is the length of the current text before a place, less that of the base
+    for start, end, ours, theirs in _regions(hunks(base, proposed), hunks(base, current)):
+        parts += base[at:start]
+        old = tuple(base[start:end])
+        mine, other = (_side(base, start, end, side) for side in (ours, theirs))
+        if other in {mine, old}:
+            parts += mine
+        elif mine == old:
+            parts += other
+        else:
+            conflicts.append(TextConflict(start + shift + 1, *(b"".join(side) for side in (old, mine, other))))
+        shift += len(other) - (end - start)
+        at = end
+    parts += base[at:]
+    return MergedText(None, tuple(conflicts)) if conflicts else MergedText(b"".join(parts))
+
+
+def _regions(ours: Sequence[Hunk], theirs: Sequence[Hunk]) -> Iterator[tuple[int, int, list[Hunk], list[Hunk]]]:
+    """The ranges of the base that a side changed. Hunks that overlap or touch are in one range."""
+    pending = sorted([(one.start, one.end, 0, one) for one in ours] + [(one.start, one.end, 1, one) for one in theirs])
+    while pending:
+        start, end, side, hunk = pending.pop(0)
+        sides: tuple[list[Hunk], list[Hunk]] = ([], [])
+        sides[side].append(hunk)
+        while pending and pending[0][0] <= end:
+            _, last, side, hunk = pending.pop(0)
+            sides[side].append(hunk)
+            end = max(end, last)
+        yield start, end, *sides
+
+
+def _side(base: Lines, start: int, end: int, side: Sequence[Hunk]) -> tuple[bytes, ...]:
+    """The lines that a side has in a range of the base."""
+    lines: list[bytes] = []
+    at = start
+    for hunk in side:
+        lines += [*base[at : hunk.start], *hunk.lines]
+        at = hunk.end
+    return (*lines, *base[at:end])

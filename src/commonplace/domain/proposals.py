@@ -1,0 +1,343 @@
+"""Proposals: writes that wait for a person, as values and ports.
+
+A proposal is a branch. All its facts are in its commits, so that every program that has the repository lists the same.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+
+from commonplace.domain.ports import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from commonplace.domain.addresses import Address
+    from commonplace.domain.changes import Author, FileStat, Revision
+    from commonplace.domain.ports import History, Index, Transaction
+
+ProposalState: TypeAlias = Literal["open", "accepted", "declined", "withdrawn"]
+MAX_PROPOSAL_COMMITS = 1_000
+"""Maximum number of commits of one proposal."""
+MAX_PURPOSE = 200
+"""Maximum length of a purpose in characters."""
+ANONYMOUS = "anonymous"
+"""Id of the callers over a network that have no key."""
+_ID = re.compile(r"[0-9a-z][0-9a-z-]{0,63}")
+
+
+def is_proposal_id(text: str) -> bool:
+    """Whether a text may be the id of a proposal: up to 64 lower-case letters, digits and hyphens."""
+    return _ID.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposer:
+    """A caller who proposes. Writes of the same proposer gather in one proposal while that is open."""
+
+    caller: str = ""
+    """Id of the caller's key or token; "" for a local program."""
+    session: str = ""
+    """Digest of the session; "" for a caller without sessions."""
+    purpose: str = ""
+    """The purpose that the caller states; one line."""
+    client: str = ""
+    """Name of the caller's program; not verified."""
+
+    def owns(self, proposal: Proposal) -> bool:
+        """Whether the proposal is this caller's. Of a caller without a key only the session tells who it is."""
+        other = proposal.proposer
+        return other.caller == self.caller and (self.caller != ANONYMOUS or other.session == self.session)
+
+    def gathers(self, proposal: Proposal) -> bool:
+        """Whether a write belongs to this proposal."""
+        other = proposal.proposer
+        return (other.caller, other.session, other.purpose) == (self.caller, self.session, self.purpose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One proposal, as its latest commit states it."""
+
+    id: str
+    tip: str
+    """The latest commit."""
+    state: ProposalState
+    proposer: Proposer
+    author: Author
+    message: str
+    """Message of the latest change, without the program's own lines."""
+    when: int
+    """Time of the latest commit in Unix seconds."""
+    word: str = ""
+    """The words with which it was accepted or declined."""
+    commit: str = ""
+    """The commit that accepted it; "" for none."""
+
+    @property
+    def title(self) -> str:
+        """One line: the purpose, else the message's first line."""
+        return self.proposer.purpose or self.message.partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFile:
+    """A file that a proposal changes."""
+
+    address: Address
+    base: Revision
+    """The file that the proposer saw; "" for no file."""
+    proposed: Revision
+    """The file as proposed; "" for a deletion."""
+    moved_from: Address | None = None
+    """The file whose place it takes, if the proposal deletes that one."""
+
+
+class ProposalStore(Store, Protocol):
+    """The served files with the changes of a proposal. Its transactions are commits of the proposal's branch."""
+
+    @property
+    def proposal_id(self) -> str:
+        """Id of the proposal."""
+        ...
+
+    def changed(self) -> Mapping[Address, Revision]:
+        """The files of the proposal with their revisions; "" for a deleted one."""
+        ...
+
+
+class ProposalBranches(Protocol):
+    """The proposals of one folder. Every call reads the repository, so that other programs' changes count."""
+
+    def listed(self) -> list[Proposal]:
+        """The open proposals, newest first."""
+        ...
+
+    def closed(self) -> list[Proposal]:
+        """The proposals that were accepted, declined or withdrawn, newest first."""
+        ...
+
+    def proposal(self, identifier: str) -> Proposal:
+        """An open or closed proposal.
+
+        Raises:
+            NotFoundError: kind "proposal": there is none.
+        """
+        ...
+
+    def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
+        """The files that a proposal changes, by path."""
+        ...
+
+    def content(self, revision: Revision) -> bytes | None:
+        """The bytes of a base or proposed file; None for ""."""
+        ...
+
+    def messages(self, proposal: Proposal) -> Sequence[str]:
+        """The message of each change, oldest first."""
+        ...
+
+    def new_id(self) -> str:
+        """An id that no proposal has."""
+        ...
+
+    def store(self, identifier: str, proposer: Proposer | None = None) -> ProposalStore:
+        """The served files with the changes of a proposal, which may not exist yet.
+
+        Args:
+            identifier: Id of the proposal.
+            proposer: Who writes through the store; None for whoever wrote the latest commit.
+        """
+        ...
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Hold the lock under which proposals of this folder change. Taken before the folder's writer lock."""
+        ...
+
+    def settle(self, proposal: Proposal, accepted: Mapping[Address, tuple[bytes | None, bytes | None]]) -> Proposal:
+        """Record that files, or parts of them, were accepted; needs the lock.
+
+        Args:
+            proposal: The proposal.
+            accepted: By address the new base, and what stays proposed.
+        """
+        ...
+
+    def take_up(self, proposal: Proposal, proposer: Proposer) -> Proposal:
+        """Let the proposer's next writes go to a proposal; needs the lock."""
+        ...
+
+    def close(
+        self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
+    ) -> Proposal:
+        """Close a proposal with a last commit, and remove its branch; needs the lock."""
+        ...
+
+
+@runtime_checkable
+class StoreWithProposals(Protocol):
+    """A store to which changes can be proposed."""
+
+    @property
+    def proposals(self) -> ProposalBranches | None:
+        """The proposals; None without Git."""
+        ...
+
+
+class ProposalStates(Protocol):
+    """The proposals of a folder, each with an index of the served files with its changes."""
+
+    @property
+    def branches(self) -> ProposalBranches:
+        """The proposals."""
+        ...
+
+    def opened(self, identifier: str, proposer: Proposer | None = None) -> AbstractContextManager[tuple[Store, Index]]:
+        """The served files with the changes of a proposal, and their index, for the duration of a `with` block."""
+        ...
+
+    def close(self) -> None:
+        """Release all resources."""
+        ...
+
+
+class ServedView:
+    """A `Store` that shows another one and is not written. Subclasses change what it shows.
+
+    Args:
+        served: The store that is shown.
+        refusal: The reason why nothing can be written.
+        hint: What to do instead.
+    """
+
+    def __init__(self, served: Store, refusal: str = "", hint: str = "") -> None:
+        self._served = served
+        self._refusal = refusal
+        self._hint = hint
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._served.name
+
+    @property
+    def identity(self) -> str:
+        """The served folder's key."""
+        return self._served.identity
+
+    @property
+    def history(self) -> History:
+        """The served commits."""
+        return self._served.history
+
+    @property
+    def read_only_reason(self) -> str:
+        """The reason why nothing can be written; "" if writable."""
+        return self._refusal
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every servable Markdown file."""
+        return self._served.scan()
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """The files that the last scan skipped."""
+        return self._served.skipped()
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of a file; None if there is none."""
+        return self._served.stat(address)
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a file."""
+        return self._served.read(address)
+
+    def reading(self) -> AbstractContextManager[Callable[[Address], bytes]]:
+        """A context with a cheaper `read` for many files."""
+        return self._served.reading()
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder."""
+        return self._served.files(folder)
+
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder."""
+        return self._served.folders(folder)
+
+    def committing(self) -> Store:
+        """This store itself."""
+        return self
+
+    @property
+    def repository(self) -> None:
+        """None: a proposal neither commits nor pushes what is served."""
+        return
+
+    @property
+    def trash(self) -> None:
+        """None: the trash belongs to what is served."""
+        return
+
+    def transaction(self, message: str, author: Author | None = None) -> AbstractContextManager[Transaction]:
+        """Raises ReadOnlyError."""
+        from commonplace.domain.errors import ReadOnlyError  # noqa: PLC0415 - reads need none
+
+        del message, author
+        raise ReadOnlyError(f"{self.name} takes no proposals: {self._refusal}.", kind="collection", hint=self._hint)
+
+    def recover(self) -> list[str]:
+        """An empty list: what is served recovers itself."""
+        return []
+
+
+_PROPOSING: ContextVar[bool] = ContextVar("proposing", default=False)
+"""Whether the current call is a proposer's, so that it may not write what is served."""
+
+
+@contextmanager
+def only_proposing() -> Generator[None]:
+    """Refuse every write of the block to what is served, by whatever way it comes."""
+    token = _PROPOSING.set(True)
+    try:
+        yield
+    finally:
+        _PROPOSING.reset(token)
+
+
+def require_no_proposer(name: str) -> None:
+    """Check that a write to what is served is not that of a proposer.
+
+    Raises:
+        ReadOnlyError: it is.
+    """
+    if _PROPOSING.get():
+        from commonplace.domain.errors import ReadOnlyError  # noqa: PLC0415 - reads need none
+
+        raise ReadOnlyError(
+            f"{name} cannot be written at the tier propose.", kind="collection", hint="Use a tool that proposes."
+        )
+
+
+_PROPOSED: ContextVar[dict[str, str] | None] = ContextVar("proposed", default=None)
+"""The collections whose proposals a call shows or writes: id of the proposal by name of the store."""
+
+
+def record_proposed(name: str, identifier: str) -> None:
+    """Add a write to what `recording_proposed` collects, if it is active."""
+    proposed = _PROPOSED.get()
+    if proposed is not None:
+        proposed[name] = identifier
+
+
+@contextmanager
+def recording_proposed() -> Generator[Mapping[str, str]]:
+    """Collect the proposals that the writes of the block go to: id by name of the folder."""
+    proposed: dict[str, str] = {}
+    token = _PROPOSED.set(proposed)
+    try:
+        yield proposed
+    finally:
+        _PROPOSED.reset(token)

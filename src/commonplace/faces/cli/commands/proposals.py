@@ -1,0 +1,173 @@
+"""`commonplace proposals`: what waits for a person, and the decision on it.
+
+As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client", "caller", "when", "tip",
+"word", "accepted_as"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`. The list is `{"proposals": [..]}`.
+`show` adds `messages` and `files`, each with `path`, `action` (`create`, `change`, `delete`), `moved_from`, `base`,
+`proposed`, `diff`, `conflicts` (`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept` adds
+`commit`, `written`, `removed` and `new_findings`; `push` gives `{"pushed": TEXT}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json
+from commonplace.faces.cli.session import Session
+from commonplace.faces.cli.text_input import read_text
+from commonplace.faces.proposal_output import (
+    accept_json,
+    accept_lines,
+    closed_line,
+    proposal_json,
+    proposal_line,
+    report_json,
+    report_lines,
+)
+from commonplace.services import writes
+from commonplace.services.collections import Collections
+from commonplace.services.proposals import decisions
+from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+from commonplace.services.proposals.views import proposal_view
+from commonplace.services.writes import WriteRequest
+
+ProposalsAction: TypeAlias = Literal["list", "show", "accept", "decline", "amend", "withdraw", "push"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionOptions:
+    """The part that is accepted, and the word."""
+
+    pages: Annotated[
+        list[str], typer.Option("--page", metavar="PAGE", help="Accept this page only; repeated: several.")
+    ] = field(default_factory=list[str])
+    section: Annotated[str, typer.Option(metavar="HEADING", help="Accept this section of the one --page only.")] = ""
+    text: Annotated[
+        str, typer.Option(metavar="FILE", help="Accept the text of FILE (- for standard input) as the one --page.")
+    ] = ""
+    word: Annotated[str, typer.Option("--word", "-m", metavar="TEXT", help="What the proposer reads.")] = ""
+    tip: Annotated[
+        str, typer.Option(metavar="COMMIT", help="Accept only if this is still its latest commit; see show --json.")
+    ] = ""
+    all_: Annotated[bool, typer.Option("--all", help="List closed proposals, too.")] = False
+
+
+def command(
+    session: Session,
+    action: Annotated[
+        ProposalsAction, typer.Argument(metavar="list|show|accept|decline|amend|withdraw|push", hidden=True)
+    ] = "list",
+    identifier: Annotated[str, typer.Argument(metavar="ID", hidden=True)] = "",
+    page: Annotated[str, typer.Argument(metavar="PAGE", hidden=True)] = "",
+    file: Annotated[str, typer.Argument(metavar="FILE", hidden=True)] = "-",
+    *,
+    how: DecisionOptions,
+) -> None:
+    """List proposals, show them, and decide on them.
+
+    Examples:
+        commonplace proposals
+        commonplace proposals show 20260301-1a2b3c
+        commonplace proposals accept 20260301-1a2b3c
+        commonplace proposals accept 20260301-1a2b3c --page notes/idea.md --section Plan
+        commonplace proposals decline 20260301-1a2b3c --word "Keep the old title"
+        commonplace proposals amend 20260301-1a2b3c notes/idea.md better.md
+
+    A proposal is what an agent or person with the tier propose has written: a branch that waits for a decision. Accept
+    merges it into what the pages say now, and refuses where both changed the same place. Amend writes PAGE from FILE
+    into the proposal. Withdraw takes it back, decline leaves a word for the proposer, and push sends its branch to the
+    remote origin.
+    """
+    if action == "list":
+        with session.opened_as_is() as collections:
+            _list(session, collections, with_closed=how.all_)
+        return
+    if not identifier:
+        raise InvalidInputError("Which proposal? Give its ID.", kind="argument", hint="Run: commonplace proposals")
+    if action == "show":
+        with session.opened() as collections:
+            found = decisions.find(collections, identifier)
+            report = decisions.report(collections, found)
+            _say(session, report_json(found, report), report_lines(found, report))
+        return
+    with session.opened_for_writing(commit=True) as collections:
+        found = decisions.find(collections, identifier)
+        if action == "accept":
+            receipt = decisions.accept(found, _request(session, how))
+            _say(session, accept_json(found, receipt), accept_lines(receipt))
+        elif action == "amend":
+            _amend(session, found, page, file, how.word)
+        else:
+            _other_actions(action)(session, found, how.word)
+
+
+def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal, str], None]:
+    return {"decline": _decline, "withdraw": _withdraw, "push": _push}[action]
+
+
+def _list(session: Session, collections: Collections, *, with_closed: bool) -> None:
+    if not any(one.proposals is not None for one in collections):
+        decisions.branches_of(collections.members[0])
+    found = decisions.listed(collections)
+    found += decisions.listed(collections, closed=True) if with_closed else []
+    rows: list[Json] = [proposal_json(one) for one in found]
+    if session.out.as_json:
+        session.out.json({"proposals": rows})
+        return
+    for one in found:
+        session.out.line(proposal_line(one))
+    if not found:
+        session.out.message("There are no proposals.")
+
+
+def _request(session: Session, how: DecisionOptions) -> AcceptRequest:
+    pages = tuple(session.relative(one) for one in how.pages)
+    if how.text and len(pages) != 1:
+        raise InvalidInputError("Of which page is the text?", kind="option", hint="Give one --page beside --text.")
+    texts = {pages[0]: read_text(how.text, session.out).decode()} if how.text else {}
+    return AcceptRequest(pages=pages, section=how.section, texts=texts, word=how.word, tip=how.tip)
+
+
+def _amend(session: Session, found: FoundProposal, page: str, file: str, message: str) -> None:
+    if not page:
+        raise InvalidInputError("Which page? Give PAGE and FILE.", kind="argument", hint="FILE is - by default.")
+    address = parse_document_address(session.relative(page))
+    text = read_text(file, session.out)
+    decisions.require_open(found)
+    with proposal_view(found.collection, found.proposal) as proposed:
+        write = writes.replace if proposed.store.stat(address) is not None else writes.create
+        write(proposed, address, text, WriteRequest(message=message))
+    now = FoundProposal(found.collection, found.branches.proposal(found.proposal.id))
+    _say(session, proposal_json(now), [f"Amended {now.proposal.id}: {address.path}"])
+
+
+def _decline(session: Session, found: FoundProposal, word: str) -> None:
+    closed = decisions.decline(found, word)
+    _say(session, proposal_json(FoundProposal(found.collection, closed)), [closed_line(closed)])
+
+
+def _withdraw(session: Session, found: FoundProposal, word: str) -> None:
+    del word
+    closed = decisions.withdraw(found, found.proposal.proposer)
+    _say(session, proposal_json(FoundProposal(found.collection, closed)), [closed_line(closed)])
+
+
+def _push(session: Session, found: FoundProposal, word: str) -> None:
+    del word
+    decisions.require_open(found)
+    repository = found.collection.store.repository
+    pushed = repository.push("origin", f"proposals/{found.proposal.id}") if repository else ""
+    _say(session, {"pushed": pushed}, [pushed])
+
+
+def _say(session: Session, value: dict[str, Json], lines: list[str]) -> None:
+    if session.out.as_json:
+        session.out.json(value)
+        return
+    for line in lines:
+        session.out.line(line)

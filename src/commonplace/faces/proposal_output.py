@@ -1,0 +1,141 @@
+"""Proposals as JSON and as lines of text, the same in every face."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from commonplace.domain.json import Json
+from commonplace.domain.records import iso_timestamp
+
+if TYPE_CHECKING:
+    from commonplace.domain.findings import NewFinding
+    from commonplace.domain.proposals import Proposal, ProposedFile
+    from commonplace.services.proposals.decisions import AcceptReceipt, FileReport, FoundProposal, ProposalReport
+
+
+def proposal_json(found: FoundProposal) -> dict[str, Json]:
+    """A proposal in a list."""
+    return {"collection": found.collection.name, **_facts(found.proposal)}
+
+
+def report_json(found: FoundProposal, report: ProposalReport) -> dict[str, Json]:
+    """A proposal in full."""
+    return {
+        **proposal_json(found),
+        "messages": list(report.messages),
+        "files": [_file_json(one) for one in report.files],
+    }
+
+
+def accept_json(found: FoundProposal, receipt: AcceptReceipt) -> dict[str, Json]:
+    """The result of an acceptance."""
+    return {
+        "collection": found.collection.name,
+        **_facts(receipt.proposal),
+        "commit": receipt.commit,
+        "written": [one.path for one in receipt.written],
+        "removed": [one.path for one in receipt.removed],
+        "new_findings": [_finding_json(one) for one in receipt.new_findings],
+    }
+
+
+def proposal_line(found: FoundProposal) -> str:
+    """A proposal in a list."""
+    proposal = found.proposal
+    day = iso_timestamp(proposal.when)[:16].replace("T", " ")
+    who = proposal.proposer.client or proposal.author.name
+    word = f" ({proposal.state})" if proposal.state != "open" else ""
+    return one_line(f"{proposal.id}  {day}  {who}  {proposal.title}{word}")
+
+
+def report_lines(found: FoundProposal, report: ProposalReport) -> list[str]:
+    """A proposal in full."""
+    proposal = found.proposal
+    lines = [proposal_line(found)]
+    if proposal.word:
+        lines.append(one_line(f"{proposal.state.capitalize()}: {proposal.word}"))
+    if len(report.messages) > 1:
+        lines += [one_line(f"- {one.partition(chr(10))[0]}") for one in report.messages]
+    for file in report.files:
+        lines += ["", _action(file.file)]
+        lines += [one.removesuffix("\n") for one in file.diff.splitlines(keepends=True)[2:]]
+        lines += [f"! changed since, at line {one.line}: accept it with your own text" for one in file.conflicts]
+        lines += [one_line(f"! {one.path}: {one.message}") for one in file.new_findings]
+        lines += [one_line(f"mends {one.path}: {one.message}") for one in file.mended]
+    return lines
+
+
+def accept_lines(receipt: AcceptReceipt) -> list[str]:
+    """The result of an acceptance."""
+    proposal = receipt.proposal
+    paths = ", ".join(one.path for one in (*receipt.written, *receipt.removed)) or "nothing that was not there already"
+    commit = f"  commit {receipt.commit[:12]}" if receipt.commit else ""
+    left = "; the rest stays proposed" if proposal.state == "open" else ""
+    lines = [one_line(f"Accepted {proposal.id}: {paths}{commit}{left}")]
+    return [*lines, *(one_line(f"! {one.path}: {one.message}") for one in receipt.new_findings)]
+
+
+def closed_line(proposal: Proposal) -> str:
+    """A proposal that was just declined or withdrawn."""
+    return f"{proposal.state.capitalize()} {proposal.id}."
+
+
+def one_line(text: str) -> str:
+    """A text from a repository, without line breaks and control characters."""
+    return "".join(char if char.isprintable() else " " for char in text.replace("\n", " ")).rstrip()
+
+
+def _facts(proposal: Proposal) -> dict[str, Json]:
+    return {
+        "id": proposal.id,
+        "state": proposal.state,
+        "title": proposal.title,
+        "purpose": proposal.proposer.purpose,
+        "author": proposal.author.name,
+        "client": proposal.proposer.client,
+        "caller": proposal.proposer.caller,
+        "when": iso_timestamp(proposal.when),
+        "tip": proposal.tip,
+        "word": proposal.word,
+        "accepted_as": proposal.commit,
+    }
+
+
+def _file_json(report: FileReport) -> dict[str, Json]:
+    file = report.file
+    return {
+        "path": file.address.path,
+        "action": "delete" if not file.proposed else "change" if file.base else "create",
+        "moved_from": file.moved_from.path if file.moved_from else None,
+        "base": file.base,
+        "proposed": file.proposed,
+        "diff": report.diff,
+        "conflicts": [
+            {
+                "line": one.line,
+                "base": _text(one.base),
+                "proposed": _text(one.proposed),
+                "current": _text(one.current),
+            }
+            for one in report.conflicts
+        ],
+        "new_findings": [_finding_json(one) for one in report.new_findings],
+        "mended": [_finding_json(one) for one in report.mended],
+    }
+
+
+def _finding_json(finding: NewFinding) -> Json:
+    return {"path": finding.path, "line": finding.line, "rule": finding.rule, "message": finding.message}
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _action(file: ProposedFile) -> str:
+    path = file.address.path
+    if not file.proposed:
+        return f"delete {path}"
+    if file.moved_from:
+        return f"move {file.moved_from.path} to {path}"
+    return f"change {path}" if file.base else f"create {path}"

@@ -1,0 +1,170 @@
+"""The collections as a proposer sees and writes them: the one place that keeps such writes off what is served."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from threading import Lock
+
+from commonplace.domain.proposals import (
+    MAX_PURPOSE,
+    Proposal,
+    ProposalStates,
+    Proposer,
+    ServedView,
+    only_proposing,
+)
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.services import Services
+
+MAX_BEGUN = 1_000
+"""Maximum number of proposals without a commit whose ids are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedServices:
+    """The services of a proposer's call."""
+
+    services: Services
+    served: Services
+    """The services of what is served, to be read only."""
+    shown: Mapping[str, Proposal]
+    """The proposer's open proposals that the answers show, by name of the collection."""
+
+
+class _BegunProposals:
+    """Ids of proposals without a commit, so that a refused write does not cost the next one an index. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[tuple[str, Proposer], str] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, collection: Collection, states: ProposalStates, proposer: Proposer) -> str:
+        """The id that the proposer's next proposal will have."""
+        key = collection.store.identity, proposer
+        with self._lock:
+            identifier = self._ids.get(key)
+            if identifier is None or is_used(states, identifier):
+                identifier = self._ids[key] = states.branches.new_id()
+            self._ids.move_to_end(key)
+            while len(self._ids) > MAX_BEGUN:
+                self._ids.popitem(last=False)
+            return identifier
+
+
+_BEGUN = _BegunProposals()
+
+
+def proposer_of(caller: str, session: str | None, purpose: str = "", client: str = "") -> Proposer:
+    """A proposer.
+
+    Args:
+        caller: Id of the caller's key or token; "" for a local program.
+        session: Name of the session, which is secret; None for a caller without one.
+        purpose: The purpose that the caller states.
+        client: Name of the caller's program.
+    """
+    digest = sha256(f"{caller}\n{session}".encode("utf-8", "surrogatepass")).hexdigest()[:16] if session else ""
+    return Proposer(_line(caller), digest, _line(purpose), _line(client))
+
+
+def current_proposal(states: ProposalStates, proposer: Proposer) -> Proposal | None:
+    """The open proposal in which the proposer's writes gather; None if the next write begins one."""
+    return next((one for one in states.branches.listed() if proposer.gathers(one)), None)
+
+
+def is_used(states: ProposalStates, identifier: str) -> bool:
+    """Whether a proposal, open or closed, has this id."""
+    both = (*states.branches.listed(), *states.branches.closed())
+    return any(one.id == identifier for one in both)
+
+
+@contextmanager
+def proposing(services: Services, proposer: Proposer, *, writes: bool) -> Generator[ProposedServices]:
+    """The services as a proposer uses them, for the duration of a `with` block.
+
+    Every collection is one of its proposal, or refuses writes: no write of the block reaches what is served.
+
+    Args:
+        services: The services of the caller.
+        proposer: The caller.
+        writes: Whether the block may write. A block that only reads sees a proposal that exists.
+    """
+    shown: dict[str, Proposal] = {}
+    with only_proposing(), ExitStack() as opened:
+        members: list[Collection] = []
+        guarded = [_guarded(collection) for collection in services.collections]
+        for collection in services.collections:
+            states = collection.proposals
+            proposal = current_proposal(states, proposer) if states else None
+            if proposal is not None:
+                shown[collection.name] = proposal
+            if states is None or not (proposal or writes):
+                members.append(guarded[len(members)])
+            else:
+                identifier = proposal.id if proposal else _BEGUN.of(collection, states, proposer)
+                members.append(_proposed(collection, opened, states, identifier, proposer))
+        # Restricted: services that toolsets add use nothing but these collections.
+        proposed = replace(services, collections=Collections(lambda: members), unrestricted=False)
+        served = replace(services, collections=Collections(lambda: guarded), unrestricted=False)
+        yield ProposedServices(proposed, served, shown)
+
+
+@contextmanager
+def proposal_view(
+    collection: Collection, proposal: Proposal, proposer: Proposer | None = None
+) -> Generator[Collection]:
+    """A collection with the changes of a proposal, for the duration of a `with` block."""
+    states = collection.proposals
+    if states is None:
+        raise RuntimeError("the collection has no proposals")
+    with ExitStack() as opened:
+        yield _proposed(collection, opened, states, proposal.id, proposer)
+
+
+def _proposed(
+    collection: Collection, opened: ExitStack, states: ProposalStates, identifier: str, proposer: Proposer | None
+) -> Collection:
+    store, index = opened.enter_context(states.opened(identifier, proposer))
+    return replace(collection, store=store, index=index, semantic_index=None, past=None, proposals=None, replica=None)
+
+
+def _guarded(collection: Collection) -> Collection:
+    """A collection that is read as it is served, and refuses writes."""
+    reason, hint = refusal_of(collection)
+    return replace(collection, store=ServedView(collection.store, reason, hint))
+
+
+def refusal_of(collection: Collection) -> tuple[str, str]:
+    """The reason why a collection takes no proposals, and what to do."""
+    if collection.proposals is not None:
+        return "this call only reads", "Propose with a tool that writes."
+    if collection.replica is not None:
+        return "it is a replica", "Propose at a server that has a clone of the repository as a folder."
+    if collection.store.read_only_reason:
+        return collection.store.read_only_reason, "Propose in a clone of it."
+    return (
+        "proposals are branches, and its folder is not in a Git repository",
+        "Run git init in it, and serve it again.",
+    )
+
+
+def proposal_lines(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -> Sequence[str]:
+    """Lines for an answer: that writes wait for a person, else that it shows a proposal.
+
+    Args:
+        proposed: Ids of the proposals that the call wrote, by name of the folder.
+        shown: The proposals that the call saw.
+    """
+    written = sorted(set(proposed.values()))
+    if written:
+        return [f"PROPOSED, not yet in the base: proposal {', '.join(written)} waits for a person."]
+    seen = sorted({one.id for one in shown.values()})
+    return [f"WITH YOUR PROPOSAL {', '.join(seen)}, which waits for a person."] if seen else []
+
+
+def _line(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)[:MAX_PURPOSE].strip()

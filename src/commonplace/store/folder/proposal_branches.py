@@ -1,0 +1,513 @@
+"""Proposals as branches: their facts are in the trailers of their commits, and nowhere else.
+
+An open proposal is `refs/heads/proposals/<id>`. A closed one is `refs/commonplace/proposals/<id>`, with a last commit
+that states how it ended. Besides the changes, a branch has commits that state a base: the bytes that the proposer saw
+where these were in no commit, or what was accepted of a file since.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import pygit2
+
+from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision
+from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
+from commonplace.domain.proposals import (
+    MAX_PROPOSAL_COMMITS,
+    Proposal,
+    ProposalState,
+    ProposedFile,
+    Proposer,
+    is_proposal_id,
+)
+from commonplace.store.disk.durable import Unsynced, sync_folders
+from commonplace.store.disk.file_swap import storage_errors
+from commonplace.store.folder.writer_lock import WriterLock
+from commonplace.store.git import gitdir_files
+from commonplace.store.git.commits import CommitMessage, clean_message, commit_message, with_trailer
+from commonplace.store.git.objects import (
+    MODE_EXECUTABLE,
+    MODE_FILE,
+    NewObjects,
+    TreeEntry,
+    changed_tree,
+    discard_unplaced,
+)
+from commonplace.store.git.past.revision_walk import MOVED_TRAILER, TRAILER_ARROW
+from commonplace.store.git.refs import RefUpdate, discard_left_over, temporary_name
+from commonplace.store.git.repository import GitRepository, guarded
+from commonplace.store.git.trees import TreeCache, TreeDiff, entry_at
+
+OPEN = "refs/heads/proposals/"
+CLOSED = "refs/commonplace/proposals/"
+TRAILER = "Proposal"
+"""Beginning of the names of the program's trailers. The line `Proposal: <id>` is in every commit of a branch."""
+BASE = "base"
+"""Value of the trailer `Proposal-Part` of a commit that states a base instead of a change."""
+MAX_LISTED = 10_000
+"""Maximum number of open proposals of a repository."""
+MAX_CLOSED = 1_000
+"""Maximum number of closed proposals that are kept; the oldest go."""
+TOKEN_PREFIX = "proposal"  # noqa: S105 - no secret
+"""Beginning of the tokens of these writes, so that what a killed process left is recognized."""
+_FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
+_TRAILER_LINE = re.compile(r"(Proposal(?:-[A-Za-z]+)?): (.*)")
+_STATED = re.compile(r"(?im)^(?=proposal(?:-[a-z]+)?:)")
+_CACHED = 2_000
+_CACHED_ENTRIES = 1 << 30
+"""New trees must stay in the cache until they are written, so it has no limit; it lives as long as one write."""
+
+Files = Mapping[str, TreeEntry | None]
+"""New entries by path from the repository's root; None for a removed file."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchPart:
+    """A commit of a proposal's branch before it is made."""
+
+    contents: Mapping[str, bytes | None]
+    """New bytes by path from the repository's root; None for a removed file."""
+    message: str
+    is_base: bool = False
+    moved_from: Mapping[str, str] | None = None
+    """Old path of each new file that takes the place of a removed one."""
+
+
+class GitProposals:
+    """The branches of the proposals of one folder.
+
+    Args:
+        repository: The repository.
+        prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
+    """
+
+    def __init__(self, repository: GitRepository, prefix: str) -> None:
+        self.repository = repository
+        self.prefix = prefix
+        self._lock = WriterLock(repository.common / "commonplace-proposals.lock")
+        self._read = lru_cache(_CACHED)(self._facts)
+        self._changed = lru_cache(_CACHED)(self._changes)
+
+    def listed(self) -> list[Proposal]:
+        """The open proposals, newest first."""
+        return self._of(OPEN)
+
+    def closed(self) -> list[Proposal]:
+        """The closed proposals, newest first."""
+        return self._of(CLOSED)
+
+    def proposal(self, identifier: str) -> Proposal:
+        """An open or closed proposal of this folder."""
+        found = self.open_proposal(identifier) or self._at(CLOSED, identifier)
+        if found is None:
+            raise NotFoundError(
+                "There is no such proposal.", kind="proposal", hint="List the proposals to see what there is."
+            )
+        return found
+
+    def open_proposal(self, identifier: str) -> Proposal | None:
+        """An open proposal of this folder; None if there is none."""
+        found = self._at(OPEN, identifier)
+        return None if found is None or self._is_left_over(found) else found
+
+    def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
+        """The files below the folder that a proposal changes, by path."""
+        bases, tip, moves = self._changed(proposal.id, proposal.tip)
+        files: dict[Address, ProposedFile] = {}
+        for path, base in bases.items():
+            address = self._address(path)
+            entry = tip[path]
+            if address is not None and entry != base and _is_file(entry) and _is_file(base):
+                files[address] = ProposedFile(address, base.id if base else "", entry.id if entry else "")
+        for new, old in moves.items():
+            target, source = (files.get(self._address(one) or Address("")) for one in (new, old))
+            if target and source and target.proposed and not target.base and source.base and not source.proposed:
+                files[target.address] = replace(target, moved_from=source.address)
+        return [files[address] for address in sorted(files)]
+
+    def content(self, revision: Revision) -> bytes | None:
+        """The bytes of a blob; None for ""."""
+        return self.repository.content(revision) if revision else None
+
+    def messages(self, proposal: Proposal) -> Sequence[str]:
+        """The message of each change, oldest first."""
+        chain = self._chain(proposal.id, proposal.tip)
+        return [
+            _without_trailers(_text(one))
+            for one in chain
+            if not {"Proposal-Part", "Proposal-State"} & _stated(one).keys()
+        ]
+
+    def new_id(self) -> str:
+        """The date and six random hex digits."""
+        while True:
+            identifier = f"{time.strftime('%Y%m%d', time.gmtime())}-{secrets.token_hex(3)}"
+            if not self.repository.tip(OPEN + identifier) and not self.repository.tip(CLOSED + identifier):
+                return identifier
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Hold the lock under which proposals change; removes what a killed process left."""
+        with storage_errors("to lock the proposals"), self._lock.held():
+            self._discard_left_over()
+            yield
+
+    def commit(self, identifier: str, parts: Sequence[BranchPart], proposer: Proposer, author: Author | None) -> str:
+        """Put commits on a proposal's branch, which is made if there is none; needs the lock. Returns the last one.
+
+        Raises:
+            UnavailableError: another program moves the branch. Nothing was changed.
+            TooLargeError: the proposal has `MAX_PROPOSAL_COMMITS`.
+            StorageError, GitError: nothing was changed.
+        """
+        self._require_room(identifier)
+        reference, base = OPEN + identifier, self.repository.tip(OPEN + identifier)
+        known = self._at(OPEN, identifier)
+        fork = _fork(self.repository.commit(base)) if known else self.repository.head
+        if base and known is None:
+            raise _not_ours(identifier)
+        stated = {
+            TRAILER: identifier,
+            "Proposal-Fork": fork or "none",
+            "Proposal-Caller": proposer.caller,
+            "Proposal-Session": proposer.session,
+            "Proposal-Client": proposer.client,
+            "Proposal-Purpose": proposer.purpose,
+        }
+        with self._building(reference) as new:
+            tip = base or fork
+            for part in parts:
+                words = commit_message(self.repository, _plain(part.message), author)
+                more = {"Proposal-Part": BASE} if part.is_base else {}
+                tip = new.add(tip, part, _with_trailers(words, {**stated, **more}, part.moved_from))
+            new.publish(base, tip)
+        return tip
+
+    def settle(self, proposal: Proposal, accepted: Mapping[Address, tuple[bytes | None, bytes | None]]) -> Proposal:
+        """Record that files, or parts of them, were accepted; needs the lock."""
+        bases = {one.address: one.base for one in self.files(proposal)}
+        taken = {self.prefix + one.path: self.content(bases[one]) for one in accepted}
+        left = {self.prefix + one.path: pair for one, pair in accepted.items() if pair[0] != pair[1]}
+        parts = [BranchPart(taken, "Without what was accepted", is_base=True)]
+        if left:
+            parts.append(
+                BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", is_base=True)
+            )
+            parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, proposal.message or "The rest"))
+        tip = self.commit(proposal.id, parts, proposal.proposer, proposal.author)
+        return self._facts(proposal.id, tip, OPEN)
+
+    def take_up(self, proposal: Proposal, proposer: Proposer) -> Proposal:
+        """Let the proposer's next writes go to a proposal; needs the lock."""
+        part = BranchPart({}, "Taken up", is_base=True)
+        return self._facts(proposal.id, self.commit(proposal.id, [part], proposer, proposal.author), OPEN)
+
+    def close(
+        self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
+    ) -> Proposal:
+        """Close a proposal with a last commit, and remove its branch; needs the lock.
+
+        The closed ref is there before the branch goes. A process that is killed between leaves a branch that its closed
+        ref contains, which counts as closed.
+        """
+        proposer, reference = proposal.proposer, CLOSED + proposal.id
+        stated = {
+            TRAILER: proposal.id,
+            "Proposal-Fork": _fork(self.repository.commit(proposal.tip)) or "none",
+            "Proposal-State": state,
+            "Proposal-Commit": commit,
+            "Proposal-Caller": proposer.caller,
+            "Proposal-Session": proposer.session,
+            "Proposal-Client": proposer.client,
+            "Proposal-Purpose": proposer.purpose,
+        }
+        words = commit_message(self.repository, _plain(word) or state.capitalize(), author)
+        with self._building(reference) as new:
+            part = BranchPart({}, "")
+            tip = new.add(proposal.tip, part, _with_trailers(words, stated, None))
+            new.publish(self.repository.tip(reference), tip)
+        self._remove(OPEN + proposal.id, proposal.tip)
+        for old in self._of(CLOSED)[MAX_CLOSED:]:
+            self._remove(CLOSED + old.id, old.tip)
+        return self._facts(proposal.id, tip, CLOSED)
+
+    def _of(self, folder: str) -> list[Proposal]:
+        names = [one.removeprefix(folder) for one in self.repository.references() if one.startswith(folder)]
+        found = [one for name in names if (one := self._at(folder, name)) is not None]
+        if folder == OPEN:
+            found = [one for one in found if not self._is_left_over(one)]
+        return sorted(found, key=lambda one: (one.when, one.id), reverse=True)
+
+    def _at(self, folder: str, identifier: str) -> Proposal | None:
+        """The proposal of a ref; None for a ref that is none, or that has no files below this folder."""
+        tip = self.repository.tip(folder + identifier) if is_proposal_id(identifier) else ""
+        if not tip:
+            return None
+        try:
+            found = self._read(identifier, tip, folder)
+        except (GitError, NotFoundError):  # not a commit, or not made by this program
+            return None
+        return found if not self.prefix or self._is_below(found) else None
+
+    def _is_below(self, proposal: Proposal) -> bool:
+        bases, _, _ = self._changed(proposal.id, proposal.tip)
+        return any(path.startswith(self.prefix) for path in bases)
+
+    def _is_left_over(self, proposal: Proposal) -> bool:
+        """Whether an open branch is what a killed process left of a closed proposal."""
+        closed = self.repository.tip(CLOSED + proposal.id)
+        return bool(closed) and self.repository.holds(closed, proposal.tip)
+
+    def _facts(self, identifier: str, tip: str, folder: str) -> Proposal:
+        """A proposal by the trailers of its latest commit that has some."""
+        chain = self._chain(identifier, tip)
+        if not chain:
+            raise NotFoundError("There is no such proposal.", kind="proposal")
+        latest = next(one for one in reversed(chain) if _stated(one).get(TRAILER) == identifier)
+        changes = [one for one in chain if not {"Proposal-Part", "Proposal-State"} & _stated(one).keys()]
+        last = changes[-1] if changes else latest
+        stated = _stated(latest)
+        state = stated.get("Proposal-State", "")
+        is_closed = folder == CLOSED and state in {"accepted", "declined", "withdrawn"}
+        return Proposal(
+            id=identifier,
+            tip=tip,
+            state=_state(state) if is_closed else "open",
+            proposer=Proposer(
+                stated.get("Proposal-Caller", ""),
+                stated.get("Proposal-Session", ""),
+                stated.get("Proposal-Purpose", ""),
+                stated.get("Proposal-Client", ""),
+            ),
+            author=Author(last.author.name, last.author.email),
+            message=_without_trailers(_text(last)),
+            when=chain[-1].commit_time,
+            word=_word(latest, state) if is_closed else "",
+            commit=stated.get("Proposal-Commit", "") if is_closed else "",
+        )
+
+    def _chain(self, identifier: str, tip: str) -> list[pygit2.Commit]:
+        """The commits of a branch, oldest first: from the first one that states the id; later ones by anybody."""
+        line: list[pygit2.Commit] = []
+        first, fork = 0, None
+        at = tip
+        while at and at != fork and len(line) <= MAX_PROPOSAL_COMMITS:
+            commit = self.repository.commit(at)
+            line.append(commit)
+            if _stated(commit).get(TRAILER) == identifier:
+                first, fork = len(line), _fork(commit) or None
+            at = str(commit.parent_ids[0]) if commit.parent_ids else ""
+        return line[:first][::-1]
+
+    def _changes(self, identifier: str, tip: str) -> tuple[Files, Files, Mapping[str, str]]:
+        """Base and latest entry of each path that a proposal changes or changed, and the old path of moved files."""
+        trees = TreeDiff(self.repository)
+        bases: dict[str, TreeEntry | None] = {}
+        moves: dict[str, str] = {}
+        for commit in self._chain(identifier, tip):
+            parent = str(commit.parent_ids[0]) if commit.parent_ids else ""
+            is_base = _stated(commit).get("Proposal-Part") == BASE
+            at = str(commit.id) if is_base else parent
+            for raw in trees.differing(self.repository.tree_of(parent), str(commit.tree_id)):
+                path = os.fsdecode(raw)
+                if is_base or path not in bases:
+                    bases[path] = self.repository.entry(at, path)
+            for new, old in _moves(_text(commit), bases):
+                moves[new] = moves.pop(old, old)
+        return bases, {path: self.repository.entry(tip, path) for path in bases}, moves
+
+    def _address(self, path: str) -> Address | None:
+        return address_or_none(path.removeprefix(self.prefix)) if path.startswith(self.prefix) else None
+
+    def _require_room(self, identifier: str) -> None:
+        tip = self.repository.tip(OPEN + identifier)
+        if self.repository.tip(OPEN.rstrip("/")):
+            raise GitError(
+                "Nothing can be proposed: the repository has a branch named proposals.",
+                kind="repository",
+                hint="Rename that branch: git branch -m proposals other-name.",
+            )
+        if tip and len(self._chain(identifier, tip)) >= MAX_PROPOSAL_COMMITS - 2:
+            raise TooLargeError(
+                f"The proposal {identifier} has {MAX_PROPOSAL_COMMITS:,} commits, and takes no more.",
+                kind="proposal",
+                hint="Have it accepted, or withdraw it; then propose the next changes.",
+            )
+        if not tip and sum(one.startswith(OPEN) for one in self.repository.references()) >= MAX_LISTED:
+            raise TooLargeError(
+                f"There are {MAX_LISTED:,} open proposals, and no more are taken.",
+                kind="proposal",
+                hint="Have some of them accepted or declined first.",
+            )
+
+    @contextmanager
+    def _building(self, reference: str) -> Generator[_NewBranch]:
+        new = _NewBranch(self.repository, reference)
+        try:
+            with storage_errors(f"to write {reference}"):
+                yield new
+        finally:
+            new.discard()
+
+    def _remove(self, reference: str, expected: str) -> None:
+        """Remove a ref, loose or packed, unless it has moved."""
+        move = RefUpdate(self.repository.common, _token(), reference)
+        with storage_errors(f"to remove {reference}"):
+            if move.roll_back("", expected, self.repository.tip) and self.repository.tip(reference) == expected:
+                guarded(self.repository.handle.lookup_reference(reference).delete)
+
+    def _discard_left_over(self) -> None:
+        common = self.repository.common
+        for left in common.glob(temporary_name(f"{TOKEN_PREFIX}*")):
+            token = left.name.removeprefix("commonplace-").removesuffix(".ref")
+            discard_unplaced(self.repository.objects, token)
+            for folder in (OPEN, CLOSED):
+                for lock in (common / folder).glob("*.lock"):
+                    discard_left_over(common, left.name, f"{folder}{lock.name}")
+            gitdir_files.unlink(common, left.name)
+
+
+class _NewBranch:
+    """New commits of a branch, which is moved to the last of them."""
+
+    def __init__(self, repository: GitRepository, reference: str) -> None:
+        token = _token()
+        self._repository = repository
+        self._objects = NewObjects(repository.objects, token, repository.has_object)
+        self._trees = TreeCache(repository.content, _CACHED_ENTRIES)
+        self._move = RefUpdate(repository.common, token, reference)
+        self._made: dict[str, str] = {}
+        """Tree by id of the new commits."""
+
+    def add(self, parent: str, part: BranchPart, words: CommitMessage) -> str:
+        """Add a commit; returns its id."""
+        tree = self._made[parent] if parent in self._made else self._repository.tree_of(parent)
+        changed: dict[str, TreeEntry | None] = {}
+        for path, content in part.contents.items():
+            source = (part.moved_from or {}).get(path, path)
+            like = entry_at(self._trees, tree, path) or entry_at(self._trees, tree, source)
+            mode = like.mode if like and like.mode in _FILES else MODE_FILE
+            changed[path] = None if content is None else TreeEntry(mode, self._objects.add("blob", content))
+        new = changed_tree(self._objects, self._trees, tree, changed) if changed else tree
+        commit = self._objects.add(
+            "commit", words.content(new or changed_tree(self._objects, self._trees, "", {}), parent)
+        )
+        self._made[commit] = new
+        return commit
+
+    def publish(self, expected: str, tip: str) -> None:
+        """Make the commits durable, and move the branch."""
+        with Unsynced() as unsynced:
+            self._objects.write(unsynced)
+            self._move.write(tip, unsynced)
+            unsynced.sync()
+        sync_folders(self._objects.place(), unless_ordered=True)
+        if not self._move.perform(expected, self._repository.tip):
+            raise UnavailableError(
+                "Another program changed the proposal meanwhile. Nothing was written.",
+                kind="proposal",
+                hint="Read it again, and repeat the call.",
+                retry_after=1,
+            )
+        sync_folders([self._move.folder])
+
+    def discard(self) -> None:
+        """Remove temporary files."""
+        with suppress(OSError):
+            self._objects.discard()
+            self._move.discard()
+
+
+def client_name() -> str:
+    """Name of the current caller's program; "" if unknown."""
+    client = CURRENT_CLIENT.get()
+    return _line(client.name) if client else ""
+
+
+def _token() -> str:
+    return TOKEN_PREFIX + secrets.token_hex(6)
+
+
+def _is_file(entry: TreeEntry | None) -> bool:
+    return entry is None or entry.mode in _FILES
+
+
+def _state(text: str) -> ProposalState:
+    return "accepted" if text == "accepted" else "declined" if text == "declined" else "withdrawn"
+
+
+def _text(commit: pygit2.Commit) -> str:
+    return commit.raw_message.decode("utf-8", "replace")
+
+
+def _fork(commit: pygit2.Commit) -> str:
+    """The served commit on which a branch began; "" for none."""
+    fork = _stated(commit).get("Proposal-Fork", "")
+    return fork if re.fullmatch(r"[0-9a-f]{40}", fork) else ""
+
+
+def _stated(commit: pygit2.Commit) -> dict[str, str]:
+    """The program's trailers of a commit. Only the last paragraph counts, and the last line of each name."""
+    last = _text(commit).rstrip("\n").rpartition("\n\n")[2]
+    found = (_TRAILER_LINE.fullmatch(line) for line in last.split("\n"))
+    return {one[1]: one[2].strip() for one in found if one}
+
+
+def _moves(message: str, paths: Collection[str]) -> Iterator[tuple[str, str]]:
+    """New and old path of the moves that a commit states, if it changed both."""
+    for line in message.splitlines():
+        parts = line.removeprefix(MOVED_TRAILER).split(TRAILER_ARROW) if line.startswith(MOVED_TRAILER) else []
+        for at in range(1, len(parts)):
+            old, new = TRAILER_ARROW.join(parts[:at]), TRAILER_ARROW.join(parts[at:])
+            if old in paths and new in paths:
+                yield new, old
+
+
+def _plain(message: str) -> str:
+    """A caller's message in which no line looks like one of the program's trailers."""
+    return _STATED.sub(" ", clean_message(message)).strip("\n")
+
+
+def _with_trailers(words: CommitMessage, stated: Mapping[str, str], moved: Mapping[str, str] | None) -> CommitMessage:
+    message = words.message
+    for new, old in (moved or {}).items():
+        message = with_trailer(message, f"{MOVED_TRAILER}{old}{TRAILER_ARROW}{new}")
+    for name, value in stated.items():
+        if value:
+            message = with_trailer(message, f"{name}: {_line(value)}")
+    return replace(words, message=message)
+
+
+def _without_trailers(message: str) -> str:
+    """A message without the program's trailers, and those of moves."""
+    head, _, last = message.rstrip("\n").rpartition("\n\n")
+    lines = [one for one in last.split("\n") if not _TRAILER_LINE.fullmatch(one) and not one.startswith(MOVED_TRAILER)]
+    rest = "\n".join(lines)
+    return f"{head}\n\n{rest}".strip("\n")
+
+
+def _word(commit: pygit2.Commit, state: str) -> str:
+    text = _without_trailers(_text(commit))
+    return "" if text == state.capitalize() else text
+
+
+def _line(text: str) -> str:
+    """A text on one line, without control characters."""
+    return "".join(char if char.isprintable() else " " for char in text)[:500].strip()
+
+
+def _not_ours(identifier: str) -> GitError:
+    return GitError(
+        f"The branch proposals/{identifier} was not made by this program.",
+        kind="repository",
+        hint="Propose anew, without that id.",
+    )

@@ -1,0 +1,282 @@
+"""The served files with the changes of a proposal: reads are merged, and a write is a commit of the proposal's branch.
+
+Nothing that is served is written: neither files, nor Git's index, nor a branch that was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, FileStat, Receipt, Revision
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.ports import Store, Transaction
+from commonplace.domain.proposals import Proposer, ServedView, record_proposed
+from commonplace.domain.revisions import revision_of
+from commonplace.store.folder.proposal_branches import BranchPart, GitProposals
+from commonplace.store.git.repository import GitRepository
+from commonplace.store.names import missing_file, require_moved
+
+Check = Callable[[Mapping[Address, bytes | None]], None]
+"""Raises what a write of these files to the folder would raise. Writes nothing."""
+Hides = Callable[[Address], bool]
+
+
+class FolderProposals(GitProposals):
+    """`domain.proposals.ProposalBranches` of a folder on disk.
+
+    Args:
+        served: The folder.
+        repository: Its repository.
+        prefix: Path from the repository's root to the folder: "" or a path with a trailing slash.
+        check: Raises what a write of files would raise.
+        hides: Whether a file is ignored.
+    """
+
+    def __init__(self, served: Store, repository: GitRepository, prefix: str, check: Check, hides: Hides) -> None:
+        super().__init__(repository, prefix)
+        self._served = served
+        self._check = check
+        self._hides = hides
+
+    def store(self, identifier: str, proposer: Proposer | None = None) -> ProposedStore:
+        """The served files with the changes of a proposal, which may not exist yet."""
+        return ProposedStore(self._served, self, identifier, proposer, self._check, self._hides)
+
+
+class ProposedStore(ServedView):
+    """`domain.ports.Store` of the served files with the changes of a proposal.
+
+    Args:
+        served: The folder.
+        branches: The proposals of the folder.
+        identifier: The proposal.
+        proposer: Who writes; None for whoever wrote the latest commit.
+        check: Raises what a write of files would raise.
+        hides: Whether a file is ignored.
+    """
+
+    def __init__(
+        self,
+        served: Store,
+        branches: GitProposals,
+        identifier: str,
+        proposer: Proposer | None,
+        check: Check,
+        hides: Hides,
+    ) -> None:
+        super().__init__(served)
+        self._branches = branches
+        self._identifier = identifier
+        self._proposer = proposer
+        self._check = check
+        self._hides = hides
+
+    @property
+    def proposal_id(self) -> str:
+        """Id of the proposal."""
+        return self._identifier
+
+    @property
+    def identity(self) -> str:
+        """A key of the folder with this proposal."""
+        return f"{self._served.identity}-{self._identifier}"
+
+    def changed(self) -> Mapping[Address, Revision]:
+        """The files of the proposal with their revisions; "" for a deleted one."""
+        proposal = self._branches.open_proposal(self._identifier)
+        return {one.address: one.proposed for one in self._branches.files(proposal)} if proposal else {}
+
+    def scan(self) -> Iterator[tuple[Address, FileStat]]:
+        """Every servable Markdown file, in no particular order."""
+        changed = self.changed()
+        yield from ((address, stat) for address, stat in self._served.scan() if address not in changed)
+        for address, revision in changed.items():
+            if revision and address.is_document and not self._hides(address):
+                yield address, self._facts(revision)
+
+    def stat(self, address: Address) -> FileStat | None:
+        """Size and times of a file; None if there is none."""
+        revision = self.changed().get(address)
+        if revision is None or (address.is_document and self._hides(address)):
+            return self._served.stat(address)
+        return self._facts(revision) if revision else None
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a file."""
+        return self._read(self.changed(), address, self._served.read)
+
+    @contextmanager
+    def reading(self) -> Generator[Callable[[Address], bytes]]:
+        """A context with a cheaper `read` for many files."""
+        changed = self.changed()
+        with self._served.reading() as read:
+            yield lambda address: self._read(changed, address, read)
+
+    def files(self, folder: str) -> list[tuple[Address, FileStat]]:
+        """Regular files directly in a folder."""
+        changed = self.changed()
+        found = [pair for pair in self._served.files(folder) if pair[0] not in changed]
+        inside = [one for one, revision in changed.items() if revision and one.path.rpartition("/")[0] == folder]
+        return found + [(one, self._facts(changed[one])) for one in inside]
+
+    def folders(self, folder: str) -> list[str]:
+        """Paths of the folders directly in a folder."""
+        start = f"{folder}/" if folder else ""
+        new = [
+            one.path.removeprefix(start)
+            for one, entry in self.changed().items()
+            if entry and one.path.startswith(start)
+        ]
+        inside = {f"{start}{path.partition('/')[0]}" for path in new if "/" in path}
+        return sorted({*self._served.folders(folder), *inside})
+
+    @contextmanager
+    def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
+        """One write: checked as a write to the folder is, and one commit of the proposal's branch at its end."""
+        with self._branches.locked():
+            draft = _ProposalDraft(self._served, self.changed(), self._branches, self._hides)
+            yield draft
+            changes = draft.changes()
+            commit = ""
+            if changes:
+                self._check(changes)
+                commit = self._branches.commit(
+                    self._identifier, self._parts(draft, changes, message), self._writer(), author
+                )
+                record_proposed(self.name, self._identifier)
+            draft.acknowledge(commit)
+
+    def _parts(
+        self, draft: _ProposalDraft, changes: Mapping[Address, bytes | None], message: str
+    ) -> Sequence[BranchPart]:
+        """The commits of a write: what the proposer saw of files that are new to the branch, and the change."""
+        prefix = self._branches.prefix
+        proposal = self._branches.open_proposal(self._identifier)
+        tip = proposal.tip if proposal else self._branches.repository.head
+        known = self.changed()
+        seen: dict[str, bytes | None] = {}
+        for address in changes:
+            if address not in known:
+                base = draft.before(address)
+                entry = self._branches.repository.entry(tip, prefix + address.path)
+                if (entry.id if entry else "") != (revision_of(base) if base is not None else ""):
+                    seen[prefix + address.path] = base
+        parts = [BranchPart(seen, "What was served", is_base=True)] if seen else []
+        moved = {prefix + new.path: prefix + old.path for new, old in draft.moved_from.items() if new in changes}
+        contents = {prefix + address.path: content for address, content in changes.items()}
+        return [*parts, BranchPart(contents, message, moved_from=moved)]
+
+    def _writer(self) -> Proposer:
+        if self._proposer is not None:
+            return self._proposer
+        proposal = self._branches.open_proposal(self._identifier)
+        return proposal.proposer if proposal else Proposer()
+
+    def _read(self, changed: Mapping[Address, Revision], address: Address, served: Callable[[Address], bytes]) -> bytes:
+        revision = changed.get(address)
+        if revision is None:
+            return served(address)
+        content = self._branches.content(revision)
+        if content is None or (address.is_document and self._hides(address)):
+            raise missing_file(address)
+        return content
+
+    def _facts(self, revision: Revision) -> FileStat:
+        return FileStat(self._branches.repository.size(revision), 0, 0, int(revision[:15], 16))
+
+
+class _ProposalDraft:
+    """`domain.ports.Transaction` on the served files with the changes of a proposal."""
+
+    def __init__(
+        self, served: Store, changed: Mapping[Address, Revision], branches: GitProposals, hides: Hides
+    ) -> None:
+        self._served = served
+        self._proposed = changed
+        self._branches = branches
+        self._hides = hides
+        self._seen: dict[Address, bytes | None] = {}
+        self._changes: dict[Address, bytes | None] = {}
+        self._receipt: Receipt | None = None
+        self.moved_from: dict[Address, Address] = {}
+        """The removed file whose place a new one takes, by its address."""
+
+    def read(self, address: Address) -> bytes:
+        """The bytes of a file, with the changes of the proposal and of this transaction."""
+        content = self._changes[address] if address in self._changes else self.before(address)
+        if content is None:
+            raise missing_file(address)
+        return content
+
+    def exists(self, address: Address) -> bool:
+        """Whether the file exists, with the changes of the proposal and of this transaction."""
+        if address in self._changes:
+            return self._changes[address] is not None
+        if address in self._proposed:
+            return bool(self._proposed[address])
+        return address in self._seen or self._stat(address) is not None
+
+    def is_ignored(self, address: Address) -> bool:
+        """Whether an ignore file excludes a file, or a folder above it."""
+        return self._hides(address)
+
+    def put(self, address: Address, content: bytes, *, keep: bool = False, moved_from: Address | None = None) -> None:
+        """Create or replace a file. Replaced bytes need not be retained, because the branch has them."""
+        del keep
+        parts = address.path.split("/")
+        for depth in range(1, len(parts)):
+            above = Address("/".join(parts[:depth]))
+            if self.exists(above):
+                raise InvalidInputError(
+                    f"{address} cannot be written: {above} is a file.", kind="path", hint="Write to another path."
+                )
+        self.before(address)
+        self._changes[address] = content
+        if moved_from is not None:
+            require_moved(moved_from, self._hides)
+            self.moved_from[address] = moved_from
+
+    def remove(self, address: Address, *, keep: bool = True) -> None:
+        """Delete a file."""
+        del keep
+        if not self.exists(address):
+            raise missing_file(address)
+        self.before(address)
+        self._changes[address] = None
+
+    def retain(self, address: Address) -> None:
+        """Do nothing, because the branch has the old bytes."""
+
+    @property
+    def receipt(self) -> Receipt:
+        """The result of the transaction; valid after the `with` block has ended."""
+        if self._receipt is None:
+            raise RuntimeError("a transaction has no receipt before its block has ended without an error")
+        return self._receipt
+
+    def before(self, address: Address) -> bytes | None:
+        """The bytes of a file before this transaction, read once; None for no file."""
+        if address not in self._seen:
+            if address in self._proposed:
+                self._seen[address] = self._branches.content(self._proposed[address])
+            else:
+                self._seen[address] = self._served.read(address) if self._stat(address) is not None else None
+        return self._seen[address]
+
+    def changes(self) -> dict[Address, bytes | None]:
+        """The changes, without those that change nothing."""
+        return {one: content for one, content in self._changes.items() if content != self.before(one)}
+
+    def acknowledge(self, commit: str) -> None:
+        """Set the receipt."""
+        written = {one: revision_of(content) for one, content in self._changes.items() if content is not None}
+        removed = tuple(one for one, content in self._changes.items() if content is None)
+        self._receipt = Receipt(commit, written, removed)
+
+    def _stat(self, address: Address) -> FileStat | None:
+        try:
+            return self._served.stat(address)
+        except NotFoundError:
+            return None

@@ -1,0 +1,92 @@
+"""Runs a suite of writing tests at the tier `propose`, with `proposing_agent(agent)` in the place of the suite's own.
+
+No call may change anything that is served. What a call proposes is accepted at once, so that the test finds in the
+folder what it expects of a write. Its answer is the same besides the line about the proposal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp_types import CallToolResult, TextContent
+
+from agent import Agent
+from remotes import canary
+from shell import Shell
+from support import GitRepo
+
+Connect = Callable[..., AbstractContextManager[Agent]]
+_MARK = re.compile(r'\n\n(?:PROPOSED|WITH YOUR PROPOSAL)[^\n]*$|,"proposal":"(?:PROPOSED|WITH YOUR PROPOSAL)[^"]*"')
+
+
+def proposing_agent(connect: Connect, state: Path) -> Connect:
+    """The connection of a suite, at the tier `propose` in the place of `write`.
+
+    Args:
+        connect: `agent.agent`.
+        state: A folder for the caches of the command that accepts.
+    """
+
+    @contextmanager
+    def connected(*arguments: Any, **more: Any) -> Generator[Agent]:
+        given, folders = _at_propose(arguments), [one for one in arguments if isinstance(one, Path)]
+        with connect(*given, **more) as client:
+            if list(given) != list(arguments):
+                raw = client.raw
+                client.raw = lambda tool, /, **values: _accepted(raw, folders, state, tool, values)
+            yield client
+
+    return connected
+
+
+def accept_all(folder: Path, state: Path) -> None:
+    """Accept every open proposal, the oldest first."""
+    shell = Shell(folder, {"XDG_CACHE_HOME": str(state / "cache"), "XDG_STATE_HOME": str(state / "state")})
+    for one in reversed(shell.ok("proposals", "--json", "-C", folder).json["proposals"]):
+        shell.ok("proposals", "accept", one["id"], "-C", folder)
+
+
+def served(folder: Path) -> dict[str, str]:
+    """Digest of each file of the folder, its branches and Git's index."""
+    repo = GitRepo(folder)
+    files = {
+        str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest()
+        for one in sorted(folder.rglob("*"))
+        if one.is_file() and ".git" not in one.relative_to(folder).parts and one.name != canary.NAME
+    }
+    refs = {line: "" for line in repo.git("for-each-ref").splitlines() if "/proposals/" not in line}
+    own = {name: _digest(folder / ".git" / name) for name in ("HEAD", "index", "logs/HEAD")}
+    return files | refs | own
+
+
+def _at_propose(arguments: Sequence[Any]) -> list[Any]:
+    """The arguments with the tier `propose` in the place of `write`."""
+    pairs = zip([None, *arguments], arguments, strict=False)
+    return ["propose" if before == "--tier" and one == "write" else one for before, one in pairs]
+
+
+def _accepted(
+    raw: Callable[..., CallToolResult], folders: Sequence[Path], state: Path, tool: str, values: dict[str, Any]
+) -> CallToolResult:
+    """The result of a call, after what it proposed was accepted."""
+    before = [served(folder) for folder in folders]
+    result = raw(tool, **values)
+    assert [served(folder) for folder in folders] == before
+    texts = [one for one in result.content if isinstance(one, TextContent)]
+    if any("PROPOSED" in one.text for one in texts):
+        for folder in folders:
+            accept_all(folder, state)
+    for one in texts:
+        one.text = _MARK.sub("", one.text)
+    if result.structured_content:
+        result.structured_content.pop("proposal", None)
+    return result
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""

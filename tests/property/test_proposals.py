@@ -1,0 +1,180 @@
+"""An accepted proposal gives the bytes that writing would have given, whatever others wrote meanwhile.
+
+Two bases go through the same random sequences. In the first one an agent proposes, and its proposal is accepted at the
+end; in the second one it writes. Others write to both between. Where both changed one line, or one deleted what the
+other changed, acceptance must refuse and write nothing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.services import writes
+from commonplace.services.collections import Collection
+from commonplace.services.proposals import decisions
+from commonplace.services.proposals.decisions import ProposalConflictError
+from proposing import ProposedBase
+from support import Amount
+
+SAMPLED, WHOLE = 10, 2_000
+SEED = 41
+LINES, PAGES, STEPS = 6, 5, 9
+FOLDERS = ("", "drafts/", "done/")
+
+
+def page(name: str, others: list[str]) -> str:
+    """A page of lines that are apart from each other, with links to the other pages."""
+    lines = [f"{name} line {number}: v0" for number in range(LINES)]
+    links = [f"[{one}]({one}.md)" for one in others]
+    return "\n\n".join([f"# {name}", *lines, *links]) + "\n"
+
+
+@dataclass
+class Sequence:
+    """One random sequence: what is done, and where the proposal and others meet."""
+
+    chance: random.Random
+    round: int
+    proposed: set[tuple[str, int]] = field(default_factory=set)
+    others: set[tuple[str, int]] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+    touched: set[str] = field(default_factory=set)
+    """The served pages that the proposal changes by now."""
+    made: int = 0
+
+    @property
+    def meets(self) -> bool:
+        """Whether both sides changed one line, or the proposal deletes what others changed."""
+        return bool(self.proposed & self.others) or any(path in self.deleted for path, _ in self.others)
+
+
+def set_line(collection: Collection, path: str, number: int, value: str) -> None:
+    """Change one line of a page."""
+
+    def change(raw: bytes) -> bytes:
+        lines = raw.decode().split("\n")
+        at = 2 + 2 * number
+        lines[at] = f"{lines[at].partition(':')[0]}: {value}"
+        return "\n".join(lines).encode()
+
+    writes.edit(collection, Address(path), lambda document: change(document.raw))
+
+
+def step_of_the_agent(run: Sequence, view: Collection, direct: Collection, now: dict[str, str]) -> None:
+    """One write of the agent to its view and to the second base. `now` has the agent's path of each page."""
+    alive = [one for one in now if one not in run.deleted]
+    kind = run.chance.choice(["line", "line", "line", "create", "move", "delete"])
+    if kind == "create":
+        run.made += 1
+        path = f"{run.chance.choice(FOLDERS)}new-{run.round}-{run.made}.md"
+        for collection in (view, direct):
+            writes.create(collection, Address(path), f"# New\n\n[a](/{path})\n".encode())
+        return
+    if not alive:
+        return
+    name = run.chance.choice(alive)
+    path = now[name]
+    if kind == "line":
+        number = run.chance.randrange(LINES)
+        value = f"agent {run.round} {run.chance.randrange(1_000_000)}"
+        for collection in (view, direct):
+            set_line(collection, path, number, value)
+        run.proposed.add((name, number))
+    elif kind == "delete" and len(alive) > 2:
+        for collection in (view, direct):
+            writes.delete(collection, Address(path))
+        run.deleted.add(name)
+    elif kind == "move":
+        run.made += 1
+        new = f"{run.chance.choice(FOLDERS)}moved-{run.round}-{run.made}.md"
+        for collection in (view, direct):
+            writes.rename(collection, Address(path), Address(new))
+        now[name] = new
+
+
+def step_of_others(run: Sequence, served: Collection, direct: Collection, now: dict[str, str]) -> None:
+    """One write of others to what is served, and to the same page of the second base."""
+    name = run.chance.choice(list(now))
+    number = run.chance.randrange(LINES)
+    value = f"other {run.round} {run.chance.randrange(1_000_000)}"
+    set_line(served, name, number, value)
+    if name in run.touched:  # else the agent sees it, and proposes on top of it
+        run.others.add((name, number))
+    if name not in run.deleted and (name, number) not in run.proposed:
+        set_line(direct, now[name], number, value)
+
+
+def test_accepting_gives_the_bytes_of_writing(tmp_path: Path, amount: Amount) -> None:
+    chance = random.Random(SEED)
+    names = [f"p{number}" for number in range(PAGES)]
+    files: dict[str, str | bytes] = {f"{name}.md": page(name, [one for one in names if one != name]) for name in names}
+    refused = accepted = 0
+    with ProposedBase(tmp_path / "first", files) as first, ProposedBase(tmp_path / "second", files) as second:
+        for number in range(amount(SAMPLED, WHOLE)):
+            run = Sequence(random.Random(chance.random()), number)
+            now = {path: path for path in first.texts() if b" line 5" in first.store.read(Address(path))}
+            for _ in range(STEPS):
+                if run.chance.random() < 0.35:
+                    step_of_others(run, first.collection, second.collection, now)
+                else:
+                    before = first.served()
+                    with first.view() as view:
+                        step_of_the_agent(run, view, second.collection, now)
+                        assert view.index.revisions() == {
+                            one: writes_revision(view, one) for one, _ in view.store.scan()
+                        }
+                    assert first.served() == before
+                    found = first.found() if first.open_ids() else None
+                    run.touched = {one.address.path for one in found.branches.files(found.proposal)} if found else set()
+            if decide(run, first):
+                accepted += 1
+                assert first.texts() == second.texts(), f"sequence {number}"
+            else:
+                refused += 1
+            start_again(first, second, files)
+    assert accepted
+    assert refused
+
+
+def writes_revision(collection: Collection, address: Address) -> str:
+    """The revision of a page's bytes."""
+    from commonplace.domain.revisions import revision_of  # noqa: PLC0415 - used here only
+
+    return revision_of(collection.store.read(address))
+
+
+def decide(run: Sequence, first: ProposedBase) -> bool:
+    """Accept the proposal; whether that was possible. A refusal must be due, and must write nothing."""
+    if not first.open_ids():
+        return True
+    if not run.meets:
+        first.accept()
+        return True
+    before = first.served()
+    with pytest.raises(ProposalConflictError):
+        first.accept()
+    assert first.served() == before
+    decisions.decline(first.found(), "It meets another write")
+    return False
+
+
+def start_again(first: ProposedBase, second: ProposedBase, files: dict[str, str | bytes]) -> None:
+    """Give both bases the same pages for the next sequence: those of the beginning."""
+    wanted: dict[str, bytes] = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+    for base in (first, second):
+        made: Callable[[str], bytes | None] = wanted.get
+        with base.store.transaction("Start again") as transaction:
+            for path in {*base.texts(), *wanted}:
+                content = made(path)
+                if content is None:
+                    transaction.remove(Address(path))
+                elif base.texts().get(path) != content:
+                    transaction.put(Address(path), content)
+        base.index.update(sorted({*map(Address, wanted), *transaction.receipt.removed}), 10)
+        base.index.sync()

@@ -1,0 +1,79 @@
+"""Merges of three texts: what one side changed is taken, and what both changed differently is a conflict."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from commonplace.domain.merge import applied, hunks, merge_texts, split_lines, with_rewritten
+
+BASE = b"one\ntwo\nthree\nfour\nfive\n"
+texts = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"d"]), max_size=8).map(b"".join)
+
+
+def test_changes_of_different_lines_are_both_taken() -> None:
+    merged = merge_texts(BASE, BASE.replace(b"one", b"ONE"), BASE.replace(b"five", b"FIVE"))
+    assert merged.content == BASE.replace(b"one", b"ONE").replace(b"five", b"FIVE")
+
+
+def test_a_conflict_has_its_place_in_the_current_text_and_three_sides() -> None:
+    merged = merge_texts(BASE, BASE.replace(b"four", b"4"), b"zero\n" + BASE.replace(b"four", b"IV"))
+    assert merged.content is None
+    (conflict,) = merged.conflicts
+    assert (conflict.line, conflict.base, conflict.proposed, conflict.current) == (5, b"four\n", b"4\n", b"IV\n")
+
+
+def test_a_deletion_is_merged_with_no_change() -> None:
+    assert merge_texts(BASE, None, BASE).content is None
+    assert merge_texts(BASE, None, BASE).conflicts == ()
+    assert len(merge_texts(BASE, None, BASE + b"six\n").conflicts) == 1
+    assert len(merge_texts(BASE, BASE + b"six\n", None).conflicts) == 1
+    assert merge_texts(None, BASE, None).content == BASE
+    assert len(merge_texts(None, BASE, b"other\n").conflicts) == 1
+
+
+@given(texts, texts, texts)
+@example(b"a\nd", b"a\nd\n", b"b\nd")
+def test_merging_is_symmetric_and_keeps_a_side_that_alone_changed(base: bytes, mine: bytes, theirs: bytes) -> None:
+    assert merge_texts(base, mine, theirs).content == merge_texts(base, theirs, mine).content
+    assert merge_texts(base, mine, base).content == mine
+    assert merge_texts(base, mine, mine).content == mine
+    lines = split_lines(base)
+    assert b"".join(lines) == base
+    assert applied(lines, hunks(lines, split_lines(mine))) == mine
+
+
+def test_what_merges_is_what_git_merges(tmp_path: Path) -> None:
+    """Where there is no conflict for either, the bytes are those of `git merge-file`."""
+    import random  # noqa: PLC0415 - seeded
+
+    chance = random.Random(20_261_128)
+    merged = 0
+    for _ in range(150):
+        lines = [b"line %d\n" % number for number in range(12)]
+        sides = [list(lines), list(lines)]
+        for side in sides:
+            for _ in range(chance.randrange(3)):
+                at = chance.randrange(len(side))
+                side[at : at + chance.randrange(3)] = [b"new %d\n" % chance.randrange(3)] * chance.randrange(3)
+        base, mine, theirs = (b"".join(one) for one in (lines, *sides))
+        files = [tmp_path / name for name in ("mine", "base", "theirs")]
+        for file, content in zip(files, (mine, base, theirs), strict=True):
+            file.write_bytes(content)
+        git = subprocess.run(["git", "merge-file", "-p", *map(str, files)], capture_output=True, check=False)
+        result = merge_texts(base, mine, theirs)
+        if git.returncode == 0 and not result.conflicts:
+            assert result.content == git.stdout
+            merged += 1
+        assert git.returncode == 0 or result.conflicts
+    assert merged > 50
+
+
+def test_only_lines_that_differ_from_the_base_are_taken_as_rewritten() -> None:
+    current = b"[a](a.md)\nnew [b](b.md)\n"
+    rewritten = b"[a](../a.md)\nnew [b](../b.md)\n"
+    assert with_rewritten(b"[a](a.md)\n", current, rewritten) == b"[a](a.md)\nnew [b](../b.md)\n"
+    assert with_rewritten(b"", b"a\n", b"a\nb\n") == b"a\nb\n"

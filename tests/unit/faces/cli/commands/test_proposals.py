@@ -1,0 +1,89 @@
+"""`commonplace proposals`: listed, shown, decided on and amended by people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.services import writes
+from proposing import ProposedBase
+from shell import Shell
+from support import GitRepo, new_repo
+
+A = "# A\n\none\n\n## Plan\n\ntwo\n"
+
+
+@pytest.fixture
+def identifier(tmp_path: Path) -> str:
+    with ProposedBase(tmp_path, {"a.md": A, "b.md": "# B\n"}) as base, base.view() as view:
+        writes.replace_once(view, Address("a.md"), "two", "TWO")
+        writes.append(view, Address("b.md"), "see [[nowhere]]\n")
+        return base.open_ids()[0]
+
+
+def test_a_person_reads_amends_and_accepts(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    base = ("-C", str(tmp_path / "base"))
+    assert shell.ok("proposals", *base).lines[0].startswith(identifier)
+    shown = shell.ok("proposals", "show", identifier, *base).text
+    assert "-two\n+TWO\n" in shown
+    assert "! b.md: " in shown
+    (tmp_path / "better.md").write_text("# B\n\nsee [[a]]\n", encoding="utf-8")
+    amended = shell.ok("proposals", "amend", identifier, "b.md", str(tmp_path / "better.md"), *base)
+    assert amended.text == f"Amended {identifier}: b.md\n"
+    report = shell.ok("proposals", "show", identifier, "--json", *base).json
+    assert [(one["path"], one["action"], one["new_findings"]) for one in report["files"]] == [
+        ("a.md", "change", []),
+        ("b.md", "change", []),
+    ]
+    part = shell.ok("proposals", "accept", identifier, "--page", "a.md", "--section", "Plan", "--json", *base).json
+    assert (part["state"], part["written"]) == ("open", ["a.md"])
+    done = shell.ok("proposals", "accept", identifier, "--tip", part["tip"], "--json", *base).json
+    assert (done["state"], done["written"]) == ("accepted", ["b.md"])
+    assert (tmp_path / "base/a.md").read_text(encoding="utf-8") == A.replace("two", "TWO")
+    assert (tmp_path / "base/b.md").read_text(encoding="utf-8") == "# B\n\nsee [[a]]\n"
+    assert shell.ok("proposals", "--json", *base).json == {"proposals": []}
+    assert [one["state"] for one in shell.ok("proposals", "--all", "--json", *base).json["proposals"]] == ["accepted"]
+
+
+def test_decline_withdraw_and_push(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    folder = tmp_path / "base"
+    base = ("-C", str(folder))
+    remote = new_repo(tmp_path / "remote")
+    remote.git("config", "core.bare", "true")
+    GitRepo(folder).git("remote", "add", "origin", str(remote.path / ".git"))
+    assert "proposals/" in shell.ok("proposals", "push", identifier, *base).text
+    assert remote.git("for-each-ref", "--format=%(refname)").endswith(f"refs/heads/proposals/{identifier}")
+    shell.ok("proposals", "decline", identifier, "--word", "Not now", *base)
+    assert "Declined: Not now" in shell.ok("proposals", "show", identifier, *base).text
+    refused = shell("proposals", "accept", identifier, *base)
+    assert refused.code
+    assert "declined already" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show",), ("accept",), ("show", "none"), ("amend", "none"), ("accept", "../../etc")]
+)
+def test_what_is_no_proposal_is_refused(tmp_path: Path, shell: Shell, identifier: str, arguments: tuple[str]) -> None:
+    del identifier
+    done = shell("proposals", *arguments, "-C", str(tmp_path / "base"), "--json")
+    assert done.code
+    assert done.error["message"]
+
+
+def test_a_conflict_names_its_sides(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    folder = tmp_path / "base"
+    (folder / "a.md").write_text(A.replace("two", "zwei"), encoding="utf-8")
+    done = shell("proposals", "accept", identifier, "-C", str(folder))
+    assert done.code
+    assert "a.md:7" in done.stderr
+    assert "proposed: TWO" in done.stderr
+    assert (folder / "a.md").read_text(encoding="utf-8") == A.replace("two", "zwei")
+
+
+def test_a_folder_without_git_says_what_to_do(tmp_path: Path, shell: Shell) -> None:
+    (tmp_path / "plain").mkdir()
+    done = shell("proposals", "-C", str(tmp_path / "plain"))
+    assert done.code
+    assert "git init" in done.stderr

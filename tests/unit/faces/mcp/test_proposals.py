@@ -1,0 +1,92 @@
+"""The tool `proposals`: what each tier may do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ConfigError, ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.domain.proposals import Proposer
+from commonplace.faces.mcp.proposals import PROPOSALS, tools_with_proposals
+from commonplace.faces.mcp.toolset import Call, Tool, Toolset, allowed_tools
+from commonplace.services import writes
+from commonplace.services.proposals.views import proposer_of
+from commonplace.settings import Tier
+from proposing import AGENT, ProposedBase
+
+MAX_SCHEMA_TOKENS = 120
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Generator[ProposedBase]:
+    with ProposedBase(tmp_path, {"a.md": "# A\n\none\n\n## Plan\n\ntwo\n"}) as base:
+        with base.view() as view:
+            writes.replace_once(view, Address("a.md"), "two", "TWO")
+        yield base
+
+
+def run(base: ProposedBase, tier: Tier, proposer: Proposer = AGENT, **arguments: str) -> str:
+    call = Call(services=base.services, tier=tier, progress=lambda _done, _total: None, proposer=proposer)
+    return str(PROPOSALS.handler.run(call, dict(arguments)))
+
+
+def test_the_schema_is_short() -> None:
+    import json  # noqa: PLC0415 - used here only
+
+    text = json.dumps(PROPOSALS.handler.input_schema(), separators=(",", ":"))
+    assert len(text) / 4 <= MAX_SCHEMA_TOKENS
+
+
+def test_a_proposer_follows_the_own_proposals_and_decides_nothing(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    other = proposer_of("key:other", "session 1")
+    assert run(base, "propose", action="list").startswith(identifier)
+    assert run(base, "propose", other, action="list") == "There are no proposals."
+    assert "+TWO" in run(base, "propose", action="show", id=identifier)
+    for action in ("show", "withdraw", "amend"):
+        with pytest.raises(NotFoundError, match="There is no proposal"):
+            run(base, "propose", other, action=action, id=identifier)
+    for action in ("accept", "decline"):
+        with pytest.raises(ForbiddenError, match="tier write"):
+            run(base, "propose", action=action, id=identifier)
+    assert run(base, "propose", action="amend", id=identifier) == f"Your next writes go to {identifier}."
+    assert run(base, "propose", action="withdraw", id=identifier) == f"Withdrawn {identifier}."
+    assert "(withdrawn)" in run(base, "propose", action="list")
+    assert run(base, "write", action="list") == "There are no proposals."
+
+
+def test_a_writer_decides_on_all(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    writer = proposer_of("key:person", "session 9")
+    with pytest.raises(ForbiddenError, match="by its proposer"):
+        run(base, "write", writer, action="withdraw", id=identifier)
+    with pytest.raises(InvalidInputError, match="Which proposal"):
+        run(base, "write", writer, action="show")
+    with pytest.raises(InvalidInputError, match="Of which page"):
+        run(base, "write", writer, action="accept", id=identifier, text="x")
+    assert "Accepted" in run(base, "write", writer, action="accept", id=identifier, page="a.md#Plan", word="Thanks")
+    assert base.texts()["a.md"] == b"# A\n\none\n\n## Plan\n\nTWO\n"
+    assert "Accepted: Thanks" in run(base, "propose", action="show", id=identifier)
+    with base.view() as view:
+        writes.append(view, Address("a.md"), "more\n")
+    second = base.open_ids()[0]
+    assert run(base, "admin", writer, action="decline", id=second, word="No\nmore") == f"Declined {second}."
+    assert "Declined: No more" in run(base, "propose", action="show", id=second)
+
+
+def test_a_toolset_at_propose_has_the_writing_tools_and_this_one() -> None:
+    rows = tuple(
+        Tool(name=tier, title="", description="", handler=PROPOSALS.handler, tier=tier, proposes=proposes)
+        for tier, proposes in (("read", True), ("write", True), ("admin", True))
+    )
+    plugin = Tool(name="plugin", title="", description="", handler=PROPOSALS.handler, tier="write", proposes=False)
+    toolset = Toolset(name="x", server_name="x", instructions="", tools=(*rows, plugin), show_error=str)
+    served = allowed_tools(tools_with_proposals(toolset, "propose"), "propose")
+    assert [row.name for row in served] == ["read", "write", "proposals"]
+    assert tools_with_proposals(toolset, "write") == toolset.tools
+    closed = Toolset(name="x", server_name="x", instructions="", tools=rows, show_error=str, proposes=False)
+    with pytest.raises(ConfigError, match="takes no proposals"):
+        tools_with_proposals(closed, "propose")

@@ -1,0 +1,276 @@
+"""Decisions on proposals: what is accepted, refused, left, and told."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import ConflictError, ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.services import writes
+from commonplace.services.proposals import decisions
+from commonplace.services.proposals.decisions import AcceptRequest, ProposalConflictError
+from commonplace.services.proposals.views import proposer_of
+from proposing import AGENT, ProposedBase, text_of
+
+A = "# A\n\nalpha [b](b.md)\n\n## Plan\n\none\n\n## Log\n\ntwo\n"
+PAGES: dict[str, str | bytes] = {"a.md": A, "b.md": "# B\n\nbeta\n", "crlf.md": b"# C\r\n\r\nline\r\n"}
+
+
+def propose(base: ProposedBase, old: str, new: str, page: str = "a.md") -> None:
+    with base.view() as view:
+        writes.replace_once(view, Address(page), old, new)
+
+
+def test_an_accepted_proposal_is_one_commit_by_the_proposer(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        before = base.served()
+        propose(base, "line", "a line", "crlf.md")
+        propose(base, "alpha", "ALPHA")
+        assert base.served() == before
+        base.repo.git("config", "user.name", "Decider")
+        receipt = base.accept()
+        assert base.texts()["crlf.md"] == b"# C\r\n\r\na line\r\n"
+        assert base.texts()["a.md"] == A.replace("alpha", "ALPHA").encode()
+        stated = base.repo.git("log", "-1", "--format=%cn, %(trailers:key=Proposal,valueonly)").strip()
+        assert stated == f"Decider, {receipt.proposal.id}"
+        assert base.repo.git("log", "-1", "--format=%an") != "Decider"
+        assert base.repo.git("status", "--short") == ""
+        assert base.open_ids() == []
+        assert (receipt.proposal.state, receipt.proposal.commit) == ("accepted", receipt.commit)
+        assert base.repo.git("branch", "--list", "proposals/*") == ""
+
+
+def test_the_message_of_a_single_change_is_that_of_the_write(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            request = writes.WriteRequest(message="Tend\n\nProposal-State: accepted\nProposal: other")
+            writes.replace_once(view, Address("a.md"), "alpha", "x", request)
+        found = base.found()
+        assert found.proposal.state == "open"
+        base.accept()
+        lines = base.repo.git("log", "-1", "--format=%B").splitlines()
+        assert lines[0] == "Tend"
+        assert f"Proposal: {found.proposal.id}" in lines
+        assert "Proposal: other" not in lines
+
+
+def test_a_page_or_a_section_is_accepted_and_the_rest_stays(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "one", "ONE")
+        propose(base, "two", "TWO")
+        propose(base, "beta", "BETA", "b.md")
+        receipt = base.accept("", AcceptRequest(pages=("a.md",), section="Plan"))
+        assert receipt.proposal.state == "open"
+        assert base.texts()["a.md"] == A.replace("one", "ONE").encode()
+        assert base.texts()["b.md"] == b"# B\n\nbeta\n"
+        with base.view() as view:
+            assert text_of(view, "a.md") == A.replace("one", "ONE").replace("two", "TWO").encode()
+        writes.replace_once(base.collection, Address("a.md"), "ONE", "One")
+        base.accept("", AcceptRequest(pages=("b",)))
+        assert [one.address.path for one in base.found().branches.files(base.found().proposal)] == ["a.md"]
+        assert base.accept().proposal.state == "accepted"
+        assert base.texts()["a.md"] == A.replace("one", "One").replace("two", "TWO").encode()
+        assert base.texts()["b.md"] == b"# B\n\nBETA\n"
+
+
+def test_a_conflict_is_shown_and_ends_with_the_persons_own_text(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        writes.replace_once(base.collection, Address("a.md"), "two", "zwei")
+        before = base.served()
+        with pytest.raises(ProposalConflictError, match=r"a\.md:11") as caught:
+            base.accept()
+        (conflict,) = caught.value.conflicts
+        assert (conflict.found.base, conflict.found.proposed, conflict.found.current) == (b"two\n", b"TWO\n", b"zwei\n")
+        assert "  proposed: TWO" in caught.value.changes
+        assert base.served() == before
+        assert base.open_ids()
+        text = A.replace("two", "both")
+        with pytest.raises(ProposalConflictError):
+            base.accept("", AcceptRequest(texts={"a.md": text}))
+        with base.view() as view:  # the proposer works the newer text in
+            writes.replace_once(view, Address("a.md"), "TWO", "zwei")
+        assert base.accept().proposal.state == "accepted"
+
+
+def test_an_edited_text_is_accepted_in_place_of_the_proposed_one(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        receipt = base.accept("", AcceptRequest(pages=("a.md",), texts={"a.md": A.replace("two", "2")}))
+        assert base.texts()["a.md"] == A.replace("two", "2").encode()
+        assert receipt.proposal.state == "accepted"
+
+
+def test_a_move_is_made_again_on_what_is_served(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, Address("b.md"), Address("sub/c.md"))
+        writes.create(base.collection, Address("e.md"), b"# E\n\n[b](b.md) and [[b]]\n")
+        writes.append(base.collection, Address("b.md"), "More, see [a](a.md)\n")
+        assert base.accept().removed == (Address("b.md"),)
+        texts = base.texts()
+        assert texts["sub/c.md"] == b"# B\n\nbeta\n\nMore, see [a](../a.md)\n"
+        assert texts["e.md"] == b"# E\n\n[b](sub/c.md) and [[c]]\n"
+        assert b"alpha [b](sub/c.md)" in texts["a.md"]
+        assert [one.message[:6] for one in base.store.history.log(Address("sub/c.md"), limit=9)] == [
+            "Rename",
+            "Update",
+            "Begin\n",
+        ]
+
+
+def test_links_that_the_proposer_moved_are_not_moved_twice(tmp_path: Path) -> None:
+    """The label of a link names the page by its title, as long as the new path is not there."""
+    with ProposedBase(tmp_path, {"README.md": "[[drinks/oolong|Oolong]]\n", "drinks/oolong.md": "# Oolong\n"}) as base:
+        with base.view() as view:
+            writes.rename(view, Address("drinks/oolong.md"), Address("teas/oolong.md"))
+        base.accept()
+        assert base.texts() == {"README.md": b"[[teas/oolong|Oolong]]\n", "teas/oolong.md": b"# Oolong\n"}
+
+
+def test_deletions_are_accepted_and_conflict_with_changes(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.delete(view, Address("b.md"))
+        report = decisions.report(base.services.collections, base.found())
+        assert [(one.rule, one.path) for one in report.files[0].new_findings] == [("broken_link", "a.md")]
+        writes.append(base.collection, Address("b.md"), "More\n")
+        with pytest.raises(ProposalConflictError, match=r"b\.md"):
+            base.accept()
+        writes.replace(base.collection, Address("b.md"), b"# B\n\nbeta\n")
+        base.accept()
+        assert "b.md" not in base.texts()
+
+
+def test_what_is_there_already_is_accepted_without_a_write(tmp_path: Path) -> None:
+    """As after a process that was killed between the write and the closing of the proposal."""
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        writes.replace_once(base.collection, Address("a.md"), "two", "TWO")
+        head = base.repo.git("rev-parse", "HEAD")
+        receipt = base.accept()
+        assert (receipt.commit, receipt.written, receipt.proposal.state) == ("", (), "accepted")
+        assert base.repo.git("rev-parse", "HEAD") == head
+
+
+def test_uncommitted_text_is_the_base(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES, "manual") as base:
+        base.repo.write("a.md", A + "\nsaved in an editor\n")
+        base.index.sync()
+        before = base.served()
+        propose(base, "two", "TWO")
+        assert base.served() == before
+        report = decisions.report(base.services.collections, base.found())
+        assert report.files[0].diff.count("\n+") == 2
+        assert "saved" not in report.files[0].diff.replace(" saved", "", 1)
+        base.accept()
+        assert base.texts()["a.md"] == (A + "\nsaved in an editor\n").replace("two", "TWO").encode()
+        assert base.repo.git("status", "--short") == " M a.md"
+
+
+def test_a_declined_proposal_keeps_its_word_and_the_next_write_begins_another(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        first = base.found()
+        decisions.decline(first, "Keep it small\n\nProposal-State: accepted")
+        closed = base.closed(first.proposal.id)
+        assert (closed.state, closed.word.splitlines()[0]) == ("declined", "Keep it small")
+        with pytest.raises(ConflictError, match="declined already"):
+            decisions.accept(first, AcceptRequest())
+        propose(base, "one", "ONE")
+        assert base.open_ids() != [first.proposal.id]
+        assert len(base.open_ids()) == 1
+        assert [one.proposal.id for one in decisions.listed(base.services.collections, AGENT, closed=True)] == [
+            first.proposal.id
+        ]
+
+
+def test_only_the_proposer_withdraws_amends_and_sees_it_among_proposers(tmp_path: Path) -> None:
+    other = proposer_of("key:other", "session 1")
+    later = proposer_of("key:agent", "session 2")
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        found = base.found()
+        with pytest.raises(ForbiddenError):
+            decisions.withdraw(found, other)
+        with pytest.raises(ForbiddenError):
+            decisions.amend(found, other)
+        assert decisions.listed(base.services.collections, other) == []
+        with pytest.raises(NotFoundError, match="There is no proposal"):
+            decisions.find(base.services.collections, found.proposal.id, other)
+        decisions.amend(found, later)
+        with base.view(later) as view:
+            writes.replace_once(view, Address("a.md"), "one", "ONE")
+        assert base.open_ids() == [found.proposal.id]
+        decisions.withdraw(base.found(), later)
+        assert base.closed(found.proposal.id).state == "withdrawn"
+
+
+def test_two_acceptances_at_once_write_once(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        found = base.found()
+        results: list[object] = []
+
+        def accept() -> None:
+            try:
+                results.append(decisions.accept(found, AcceptRequest()).commit)
+            except KnowledgeError as error:
+                results.append(type(error))
+
+        threads = [threading.Thread(target=accept) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results.count(ConflictError) == 3
+        assert base.repo.git("rev-list", "--count", "HEAD") == "2"
+
+
+def test_only_the_state_that_was_shown_is_accepted_if_it_is_named(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        seen = base.found().proposal.tip
+        propose(base, "one", "ONE")
+        with pytest.raises(ConflictError, match="amended since"):
+            base.accept("", AcceptRequest(tip=seen))
+        base.accept("", AcceptRequest(tip=base.found().proposal.tip[:10]))
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        (AcceptRequest(pages=("b.md",)), NotFoundError),
+        (AcceptRequest(pages=("../x.md",)), InvalidInputError),
+        (AcceptRequest(section="Plan"), InvalidInputError),
+        (AcceptRequest(pages=("a.md",), section="Nowhere"), NotFoundError),
+        (AcceptRequest(pages=("new.md",), section="Plan"), InvalidInputError),
+        (AcceptRequest(texts={"b.md": "x"}), NotFoundError),
+    ],
+)
+def test_what_cannot_be_accepted_is_refused_and_nothing_is_written(
+    tmp_path: Path, request_: AcceptRequest, error: type[KnowledgeError]
+) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        with base.view() as view:
+            writes.create(view, Address("new.md"), b"# New\n")
+        before = base.served()
+        with pytest.raises(error):
+            base.accept("", request_)
+        assert base.served() == before
+        assert base.open_ids()
+
+
+def test_a_new_page_that_is_there_by_now_is_no_new_page(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.create(view, Address("Same.md"), b"# Mine\n")
+        writes.create(base.collection, Address("same.md"), b"# Theirs\n")
+        before = base.served()
+        with pytest.raises(KnowledgeError):
+            base.accept()
+        assert base.served() == before
