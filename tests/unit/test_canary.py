@@ -33,6 +33,7 @@ def test_a_canary_that_was_committed_or_pushed_is_found(tmp_path: Path, *, packe
     if packed:
         for one in (repo, bare):
             one.git("gc", "--quiet")
+    canary.plant([repo.path / "notes"])  # as each use of the folder does
     assert sorted(canary.found(packed=packed)) == [str(bare.path), str(repo.path / ".git")]
     for one in (repo, bare):
         shutil.rmtree(one.path)

@@ -24,6 +24,10 @@ _CHECKOUT = Path(__file__).resolve().parents[3]
 _URL = re.compile(r"^\s*url\s*=\s*(?:file://)?(/.*\S)\s*$", re.MULTILINE)
 _planted: dict[Path, Path] = {}
 """Git's own folder by the folder that is served."""
+_names: dict[str, Path | None] = {}
+"""The folder by the name that was given for it; None for one that is no usable folder or lies in no repository."""
+_used: set[Path] = set()
+"""Folders that were named since the last look into repositories."""
 _told: set[Path] = set()
 """Repositories that hold it and were told, so that one mistake fails one test."""
 
@@ -34,22 +38,35 @@ def plant(places: Iterable[str | Path]) -> None:
     The project's own checkout gets none: a developer could commit it.
     """
     for place in places:
-        folder = Path(place)
-        usable = folder.is_absolute() and folder not in _planted and os.path.isdir(folder)
-        usable = usable and not folder.resolve().is_relative_to(_CHECKOUT)  # examples are served where they lie
-        if usable and (own := _git_folder(folder.resolve())):
-            with suppress(OSError):  # one that may not be written
-                (folder / NAME).write_bytes(CONTENT)
-                _planted[folder] = own
+        name = os.fspath(place)
+        if _names.get(name) is None and (name not in _names or os.path.exists(f"{name}/.git")):
+            _names[name] = _plant(Path(name))
+        if folder := _names[name]:
+            _used.add(folder)
+        elif not os.path.isdir(name):  # it may be made later, in a repository
+            del _names[name]
+
+
+def _plant(folder: Path) -> Path | None:
+    usable = folder.is_absolute() and os.path.isdir(folder)
+    usable = usable and not folder.resolve().is_relative_to(_CHECKOUT)  # examples are served where they lie
+    if usable and (own := _git_folder(folder.resolve())):
+        with suppress(OSError):  # one that may not be written
+            (folder / NAME).write_bytes(CONTENT)
+            _planted[folder] = own
+            return folder
+    return None
 
 
 def found(*, packed: bool = False) -> list[str]:
     """The repositories of planted folders, and their remotes on this machine, in which a commit now holds the canary.
 
     Args:
-        packed: Whether to look into packs, too, which takes a process for each.
+        packed: Whether to look into packs, too, which takes a process for each, and into all repositories instead of
+            those that were named since the last look.
     """
-    repositories = {own for own in _planted.values() if own.is_dir()}
+    repositories = {own for folder, own in _planted.items() if (packed or folder in _used) and own.is_dir()}
+    _used.clear()
     repositories |= {remote for own in repositories for remote in _remotes(own)}
     suspects = [one for one in repositories if packed or (one / "objects" / BLOB[:2] / BLOB[2:]).exists()]
     held = [one for one in suspects if one not in _told and holds(one)]
