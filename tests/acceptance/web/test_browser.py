@@ -200,6 +200,19 @@ def test_nothing_jumps_when_a_change_above_the_reader_is_shown(page: Page, tmp_p
     assert abs(before["y"] - after["y"]) < 2
 
 
+def test_a_commit_that_renamed_a_page_of_a_long_path_fits_a_narrow_window(page: Page, tmp_path: Path) -> None:
+    long = "a_folder_whose_name_is_long_and_has_no_blanks"
+    repo = new_repo(tmp_path / "long", {f"{long}/and_a_page_in_it_whose_name_is_long.md": "# A\n\nText that stays.\n"})
+    repo.git("mv", long, f"{long}_and_is_new")
+    repo.commit("Move")
+    with served(repo.path) as server:
+        wait_indexed(server)
+        page.set_viewport_size({"width": 320, "height": 700})
+        opened(page, f"{server.url}/commit/{repo.git('rev-parse', 'HEAD')}")
+        expect(page.locator(".file h2")).to_contain_text("renamed from")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
 def test_below_each_section_stands_on_demand_who_wrote_it(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/p/guides/guide")
     page.get_by_role("link", name="Who wrote what").click()
