@@ -22,13 +22,19 @@ PAGES = {
     "b.md": "# B\n\n第4章の設定を2022年5月に確認\n",
     "m.md": "# M\n\n3章 第 名前 月\n",
     "thai.md": "# T\n\nบทที่7และ8월\n",
+    "sync.md": "# S\n\nBeachte, dass Obsidian Sync [[Häufig gestellte Fragen|Einschränkungen]] hat.\n",
+    "preview.md": "# V\n\n点开设置、然后选择**实时预览**、再看[这里](https://example.org/a.md)的说明\n",
+    "stored.md": "# D\n\n"
+    "Files are stored for <u>two weeks</u>, and ![[pic.png]] then removed.\n\nSee [md label](b.md) after.\n",
+    "custom.md": '# C\n\nA ["0" custom specifier][..]. The number.\n\nUse **Publish changes** ![[icon]] or open it.\n',
+    "code.md": "# K\n\nWrite `gamma <u>delta</u> epsilon` so.\n",
 }
 FIRST = {
     "Python": "tutorial.md", "使用Python编写": "tutorial.md", '"2023年1月"': "a.md", "第3章": "a.md", "2023": "a.md",
     '"第3章"': "a.md", "บทที่7": "thai.md", "8월": "thai.md", "7": "thai.md",
 }  # fmt: skip
 """Searches, each with the page that comes first."""
-ALONE = ('"2023年1月"', "2023", "Python", '"第3章"')
+ALONE = ('"2023年1月"', "2023", "Python", '"第3章"', '"选择实时预览"', '"stored for two weeks, and then removed"')
 """The searches that find only this page."""
 
 

@@ -22,6 +22,7 @@ from commonplace.domain.query_expression import (
 )
 from commonplace.domain.words.folded_text import accented_words, fold_text
 from commonplace.domain.words.grams import WORD, is_whole, sought_grams, sought_tokens, without_grams
+from commonplace.domain.words.readable_text import join_runs, readable_text
 
 MAX_QUERY_CHARS = 2000
 """Maximum length of a query in characters, which limits its cost; the rest is cut."""
@@ -184,7 +185,7 @@ class _Reading:
 
     def take(self, part: str, *, is_phrase: bool, is_excluded: bool) -> None:
         """Add a word or a phrase."""
-        terms = _phrase(part, self._analyze)
+        terms = _phrase(part, self._analyze, quoted=is_phrase)
         if is_excluded:
             self._excluded.append(terms)
         elif is_phrase:
@@ -227,7 +228,7 @@ def _expression(text: str, analyze: Analyze) -> Expression[PhraseTerms] | None:
     written = read_expression(text, is_question)
     if written is None:
         return None
-    terms = changed(written, lambda term: _phrase(term.strip('"'), analyze))
+    terms = changed(written, lambda term: _phrase(term.strip('"'), analyze, quoted='"' in term))
     sound = all(term.words or term.grams for side in (False, True) for term in leaves(terms, negative=side))
     return terms if sound else None
 
@@ -279,8 +280,9 @@ def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
     return found
 
 
-def _phrase(text: str, analyze: Analyze) -> PhraseTerms:
-    folded = fold_text(text)
+def _phrase(text: str, analyze: Analyze, *, quoted: bool = False) -> PhraseTerms:
+    """The terms of a word, or of a quotation, which may have been copied with its markup."""
+    folded = fold_text(readable_text(text).text if quoted else join_runs(text))
     plain = without_grams(folded)
     sought = tuple(sought_grams(folded))
     mixed = tuple(sought_tokens(folded, analyze)) if sought else ()

@@ -18,9 +18,10 @@ _IDEOGRAPHS = (
 )
 _LETTERS = ("\u0e00-\u0e7f", "\u0e80-\u0eff", "\u1000-\u109f", "\u1780-\u17ff", "\u0f00-\u0fff")
 _RUNS = re.compile(f"[{_HANGUL}]+|[{_IDEOGRAPHS}]+|(?P<letters>{'|'.join(f'[{script}]+' for script in _LETTERS)})")
-_SPACELESS = f"{_HANGUL}{_IDEOGRAPHS}{''.join(_LETTERS)}"
-_ANY_RUN = re.compile(f"[{_SPACELESS}]")
-WORD_CHAR = rf"[^\W_{_SPACELESS}]"
+SPACELESS = f"{_HANGUL}{_IDEOGRAPHS}{''.join(_LETTERS)}"
+"""Characters, for use in a pattern's set, of the scripts without blanks between words."""
+_ANY_RUN = re.compile(f"[{SPACELESS}]")
+WORD_CHAR = rf"[^\W_{SPACELESS}]"
 """Pattern for a letter or digit of a word; characters of scripts without blanks are none."""
 WORD = re.compile(f"{WORD_CHAR}+")
 _PLACE = "\u4e00"
@@ -36,7 +37,7 @@ def grams(text: str) -> list[str]:
     The last grams of a run are shorter. Thus every character begins a gram, and a search for fewer characters than a
     gram's length finds all occurrences.
     """
-    if not _has_runs(text):
+    if not has_runs(text):
         return []
     return [gram for run in _RUNS.finditer(text) for gram in _grams_of(run)]
 
@@ -48,7 +49,7 @@ def tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
         text: Folded text.
         analyze: The index's tokenizer.
     """
-    if not _has_runs(text):
+    if not has_runs(text):
         return []
     runs = _RUNS.finditer(text)
     found: list[str] = []
@@ -59,7 +60,7 @@ def tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
 
 def sought_grams(text: str) -> list[str]:
     """The grams of a query: the whole grams; if there are none, the runs themselves as prefixes of grams."""
-    if not _has_runs(text):
+    if not has_runs(text):
         return []
     runs = list(_RUNS.finditer(text))
     whole = [
@@ -104,7 +105,8 @@ def ends_word(text: str, at: int) -> bool:
     return at >= len(text) or not (text[at].isalnum() and WORD.match(text[at]))
 
 
-def _has_runs(text: str) -> bool:
+def has_runs(text: str) -> bool:
+    """Whether a text has characters of scripts without blanks between words."""
     return not text.isascii() and _ANY_RUN.search(text) is not None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from commonplace.domain.documents import Document
+from commonplace.domain.documents import Document, Section
 from commonplace.domain.query import Record
 from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, unix_seconds
 from commonplace.domain.words.folded_text import fold_text
+from commonplace.domain.words.readable_text import readable_text
 
 DAY_FIELD = "day"
 FOLDER_TERM_PREFIX = "in:"
@@ -27,7 +29,7 @@ class DocumentText:
     title: str
     """The title and the aliases."""
     body: str
-    """Title, aliases, id, tags and description, then the text."""
+    """Title, aliases, id, tags and description, the text as it is read, then what markup hides: link targets, tags."""
     sections: tuple[tuple[int, str], ...]
     """Ordinal, and headings with text, of every section that is not blank."""
 
@@ -37,15 +39,19 @@ def document_text(document: Document, record: Record) -> DocumentText:
     said = any(section.heading == record.title for section in document.sections)
     names = (*record.aliases, record.id, *record.tags, record.description)
     about = fold_text("\n".join(names if said else (record.title, *names)))
-    source = document.source
-    written = source[document.body_start :].decode()
-    text = fold_text(written)
+    parts = _section_parts(document)
+    text = "".join(f"{part.heading}{part.text}" for part in parts)
+    folded = fold_text(text)
+    # If folding the whole text only lower-cased it, lower-casing each part is enough. For ASCII texts, an equal length
+    # shows this.
+    lower = len(folded) == len(text) if text.isascii() else folded == text.lower()
+    hidden = fold_text("\n".join(part.hidden for part in parts if part.hidden))
     return DocumentText(
         terms=(*sorted(filter_terms(record)), *_folder_terms(record.address.folder)),
         numbers=_numbers(record),
         title=fold_text("\n".join((record.title, *record.aliases))),
-        body=f"{about}\n{text}",
-        sections=tuple(_section_texts(document, source, written, text)),
+        body=f"{about}\n{folded}\n{hidden}" if hidden else f"{about}\n{folded}",
+        sections=tuple(_section_texts(parts, str.lower if lower else fold_text)),
     )
 
 
@@ -75,22 +81,37 @@ def _folder_terms(folder: str) -> Iterator[str]:
         folder = folder.rpartition("/")[0]
 
 
-def _section_texts(document: Document, source: bytes, written: str, folded: str) -> Iterator[tuple[int, str]]:
-    """Ordinal, and headings with text, of every section that is not blank.
+class _SectionParts(NamedTuple):
+    section: Section
+    heading: str
+    """The heading line, as it is read."""
+    text: str
+    """The text under the heading, as it is read."""
+    hidden: str
+    """The parts of both that are not read."""
 
-    Args:
-        document: The document.
-        source: The bytes that the document's offsets refer to.
-        written: The body of the document.
-        folded: The folded body.
-    """
-    plain, base = written.isascii(), document.body_start
-    # If folding the whole text only lower-cased it, lower-casing each part is enough. For ASCII texts, an equal length
-    # shows this.
-    lower = len(folded) == len(written) if plain else folded == written.lower()
-    fold_part = str.lower if lower else fold_text
+
+def _section_parts(document: Document) -> list[_SectionParts]:
+    source, base = document.source, document.body_start
+    written = source[base:].decode()
+    plain = written.isascii()
+    parts: list[_SectionParts] = []
     for section in document.sections:
-        start, end = section.content, section.end
-        text = written[start - base : end - base] if plain else source[start:end].decode()
-        if section.level or (text and not text.isspace()):
-            yield section.ordinal, fold_part("\n".join((*section.path, text)))
+        start, content, end = section.start, section.content, section.end
+        heading = written[start - base : content - base] if plain else source[start:content].decode()
+        text = written[content - base : end - base] if plain else source[content:end].decode()
+        shown, under = readable_text(heading), readable_text(text)
+        hidden = "\n".join(filter(None, (shown.hidden, under.hidden)))
+        parts.append(_SectionParts(section, shown.text, under.text, hidden))
+    return parts
+
+
+def _section_texts(parts: Iterable[_SectionParts], fold_part: Callable[[str], str]) -> Iterator[tuple[int, str]]:
+    """Ordinal, and headings with text, of every section that is not blank."""
+    for section, _, text, hidden in parts:
+        if section.level or hidden or (text and not text.isspace()):
+            # Targets of links come last, so that they divide no sentence.
+            yield (
+                section.ordinal,
+                fold_part("\n".join((*section.path, text, hidden) if hidden else (*section.path, text))),
+            )

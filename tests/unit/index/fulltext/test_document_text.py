@@ -9,6 +9,7 @@ from cases import each_case
 from commonplace.domain.documents import Document
 from commonplace.domain.records import build_record
 from commonplace.domain.words.folded_text import fold_text
+from commonplace.domain.words.readable_text import readable_text
 from commonplace.index.fulltext.document_text import DocumentText, document_text, text_from_json, text_to_json
 from pages import markdown, page
 
@@ -29,10 +30,13 @@ def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: st
     source = document.source
     found = dict(searched(document).sections)
     for section in document.sections:
-        own = source[section.content : section.end].decode()
-        if section.level or own.strip():
+        head = readable_text(source[section.start : section.content].decode())
+        own = readable_text(source[section.content : section.end].decode())
+        hidden = "\n".join(filter(None, (head.hidden, own.hidden)))
+        if section.level or own.text.strip() or hidden:
+            text = f"{own.text}\n{hidden}" if hidden else own.text
             headings = "\n".join((*section.path, ""))
-            assert found[section.ordinal] in {headings.lower() + fold_text(own), fold_text(headings + own)}
+            assert found[section.ordinal] in {headings.lower() + fold_text(text), fold_text(headings + text)}
         else:
             assert section.ordinal not in found
 
@@ -40,8 +44,12 @@ def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: st
 @given(st.builds("".join, st.tuples(signs, markdown)))
 def test_a_document_is_searched_by_its_folded_body(text: str) -> None:
     document = page(text)
-    body = document.source[document.body_start :].decode()
-    assert searched(document).body.endswith(f"\n{fold_text(body)}")
+    source = document.source
+    spans = [one for part in document.sections for one in ((part.start, part.content), (part.content, part.end))]
+    parts = [readable_text(source[start:end].decode()) for start, end in spans]
+    read = "".join(part.text for part in parts)
+    hidden = "\n".join(part.hidden for part in parts if part.hidden)
+    assert searched(document).body.endswith(f"\n{fold_text(read)}" + (f"\n{fold_text(hidden)}" if hidden else ""))
 
 
 @each_case("start", ["", "\ufeff", "---\ntitle: Größe\n---\n", "\ufeff---\na: 1\n---\n"])

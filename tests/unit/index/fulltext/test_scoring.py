@@ -21,10 +21,12 @@ TEXTS = {
     3: "# Café\n\nLe café noir, std::vector and 烏龍茶.\n",
     4: "# Notes\n\n" + "filler words " * 40 + "moon\n",
     5: "# Boats\n\nBoats, boats and the moon.\n",
+    6: "# Keel\n\nThe [[old keel|keel]] was [laid](yard.md) <b>down</b>, 然后选择**实时预览**\n",
 }
 QUERIES = [
     "tide", "tides", "tide moon", "boat", "the moon pulls", '"moon pulls"', "tide -moon", "-tide", "café", "cafe",
     "烏龍", "std::vector", "boats AND moon", "tide OR noir", "boats NOT tide", "harbor", "nothing", "tiide",
+    '"the keel was laid down"', '"选择实时预览"', "yard",
     'where do the boats wait for "the tide" tonight my friend',
 ]  # fmt: skip
 
