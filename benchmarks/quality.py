@@ -6,18 +6,25 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from statistics import median
 
-from benchmarks.measuring import Row, Work, median_spent
-from benchmarks.trees import real_tree, skewed_prose
+from benchmarks.measuring import Row, Spent, Work, spent
+from benchmarks.trees import Tree, real_tree, skewed_prose, tree_of
 from commonplace.bootstrap import Application
+from commonplace.domain.addresses import Address
 from commonplace.services import findings
+from commonplace.services.collections import Collection, Collections
 from commonplace.settings import default_settings
+from commonplace.toolsets.notes.service.overview import folder_overview
 
 PART = "quality"
 ENTRIES = 3_000
 PAGES = "powershell-docs"
 """A corpus of 3,000 pages that declares no types."""
+MANY = 10_000
+"""Number of pages of the generated tree that stands for a large corpus."""
 SCHEMA = """\
 name: bench
 types:
@@ -42,24 +49,66 @@ def rows(work: Work) -> Iterator[Row]:
     tree = real_tree(work.folder, PAGES)
     if tree is not None:
         yield _row(work, tree.folder, f"{tree.files:,} pages of {PAGES}")
+    many = tree_of(work, MANY)
+    yield _row(work, many.folder, f"{many.files:,} pages of {many.name}")
+    yield from _overviews(work, many)
+
+
+def _overviews(work: Work, tree: Tree) -> Iterator[Row]:
+    """The CPU time of an overview of many pages: after a start, unchanged, after a write."""
+    settings = replace(default_settings(), cache_dir=work.folder / "cache", state_dir=work.folder / "state")
+    after_start: list[float] = []
+    unchanged: list[float] = []
+    after_write: list[float] = []
+    file = min(tree.folder.rglob("*.md"))
+    text = file.read_bytes()
+    for _ in range(max(work.runs, 3)):
+        application = Application([tree.folder], settings)
+        try:
+            application.sync()
+            collections = application.services.collections
+            (collection,) = collections
+            show = partial(folder_overview, collections, collection, "")
+            after_start.append(spent(show).cpu)
+            unchanged.append(spent(show).cpu)
+            for number in range(3):
+                file.write_bytes(text + b"\nLine %d.\n" % number)
+                collection.index.update([Address(file.relative_to(tree.folder).as_posix())], 60)
+                after_write.append(spent(show).cpu)
+        finally:
+            application.close()
+            file.write_bytes(text)
+    for name, costs, reach in (
+        ("after a start", after_start, ""),
+        ("unchanged", unchanged, "≤ 20"),
+        ("after a write", after_write, "≤ 100"),
+    ):
+        milliseconds = 1000 * median(costs)
+        yield Row(PART, f"overview of {tree.files:,} pages of {tree.name}, {name}", milliseconds, "CPU ms", reach)
 
 
 def _row(work: Work, folder: Path, what: str) -> Row:
-    """The time of checking one base. No check reuses the result of another."""
+    """The time of checking one base. Each check is the first of its process."""
     settings = replace(default_settings(), cache_dir=work.folder / "cache", state_dir=work.folder / "state")
-    application = Application([folder], settings)
-    try:
-        application.sync()
-        collections = application.services.collections
-        (collection,) = collections
-        found = findings.collection_issues(collections, collection)
-        rules = ", ".join(f"{count} {rule}" for rule, count in Counter(one.rule for one in found).most_common())
-        cost = median_spent(max(work.runs, 3), lambda: findings.collection_issues(collections, collection))
-        return Row(
-            PART, f"checks of a whole base, {what}", cost.cpu, "CPU s", "< 1", f"{cost.wall:.2f} s; found {rules}"
-        )
-    finally:
-        application.close()
+    costs: list[Spent] = []
+    rules = ""
+    for _ in range(max(work.runs, 3)):
+        application = Application([folder], settings)
+        try:
+            application.sync()
+            collections = application.services.collections
+            (collection,) = collections
+            issues: list[findings.Issue] = []
+            costs.append(spent(partial(_check, collections, collection, issues)))
+            rules = ", ".join(f"{count} {rule}" for rule, count in Counter(one.rule for one in issues).most_common())
+        finally:
+            application.close()
+    cpu, wall = median(one.cpu for one in costs), median(one.wall for one in costs)
+    return Row(PART, f"checks of a whole base, {what}", cpu, "CPU s", "< 1", f"{wall:.2f} s; found {rules}")
+
+
+def _check(collections: Collections, collection: Collection, issues: list[findings.Issue]) -> None:
+    issues += findings.collection_issues(collections, collection)
 
 
 def write_base(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,6 +92,17 @@ def test_broken_links_asked_for_between_changes_are_those_of_a_new_index(base: I
         other = base.another()
         assert found == [(link.source.path, link.link.target) for link in other.broken()], number
         other.close()
+
+
+def test_hubs_are_the_documents_to_which_most_others_link_and_each_of_them_counts_once(base: Indexed) -> None:
+    base.update("new/a.md", "[[alone]] [[alone]] [[new/b]]\n")
+    base.update("new/b.md", "[[alone]] [[new/b]] [[new/c]]\n")
+    base.update("new/c.md", "[[alone]] [[new/b]]\n")
+    pairs = Counter(target for source, target in base.index.links() if source != target)
+    expected = sorted(pairs.items(), key=lambda one: (-one[1], one[0]))
+    assert base.index.hubs(100) == expected
+    assert base.index.hubs(2) == expected[:2]
+    assert (Address("alone.md"), 3) in expected
 
 
 def test_orphans_and_broken_links_are_named(base: Indexed) -> None:

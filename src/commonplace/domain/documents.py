@@ -39,7 +39,8 @@ class Finding:
     """A problem of a document that is found while reading it. It is a value, never an exception.
 
     `rule` is a stable name (`bad_yaml`, `not_utf8`, `broken_link`, ...). `field` is the frontmatter key with the
-    problem; "" for none. `line` counts from 1; 0 means the whole file.
+    problem; "" for none. `line` counts from 1; 0 means the whole file. `lines` are those of all places, if there are
+    several.
     """
 
     rule: str
@@ -47,6 +48,7 @@ class Finding:
     message: str
     field: str = ""
     line: int = 0
+    lines: tuple[int, ...] = ()
 
 
 class Section(NamedTuple):

@@ -359,6 +359,10 @@ class Index(Protocol):
         """Records by filter, sorted, with the exact total."""
         ...
 
+    def records(self) -> Sequence[Record]:
+        """All records by path. Those of unchanged documents are the same objects as before."""
+        ...
+
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections. Text with invalid syntax is searched as plain words.
 
@@ -427,8 +431,17 @@ class Index(Protocol):
         """Every resolved link between two documents once, by source then target."""
         ...
 
+    def hubs(self, limit: int) -> list[tuple[Address, int]]:
+        """The documents to which most others link, each with their number; most first, then by path."""
+        ...
+
     def orphans(self) -> list[Record]:
         """Documents that no other document links to, by path."""
+        ...
+
+    @property
+    def names_version(self) -> tuple[int, int]:
+        """Changes whenever names of documents or of other files do, by which links find their targets."""
         ...
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:

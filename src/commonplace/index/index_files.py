@@ -22,6 +22,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
+from commonplace.domain.query import Record
 from commonplace.index.batch_lock import BatchLock
 from commonplace.index.catalogue.broken_links import BrokenLinks, LinkDecisionCache, find_broken_links
 from commonplace.index.catalogue.database import Catalogue, OtherVersionError, create_catalogue
@@ -29,6 +30,7 @@ from commonplace.index.catalogue.generation_cache import GenerationCache
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
 from commonplace.index.catalogue.other_files import OtherFiles, is_file
 from commonplace.index.catalogue.path_existence import DiskStore, PathExistenceCache
+from commonplace.index.catalogue.record_table import RecordTable
 from commonplace.index.fulltext.document_sources import DocumentSources, SectionTexts
 from commonplace.index.fulltext.searcher import IndexSearcher, SearchedTexts
 from commonplace.index.fulltext.snapshot import SnapshotCache
@@ -77,6 +79,7 @@ class IndexFiles:
         self.cache = GenerationCache()
         self.name_cache = GenerationCache(NAMED)
         self.names = NameIndex()
+        self.records = RecordTable()
         root = store.root if isinstance(store, DiskStore) else None
         self.path_existence = PathExistenceCache(root, lambda path: is_file(store, Address(path)))
         self.snapshots = SnapshotCache(self.fulltext)
@@ -138,6 +141,10 @@ class IndexView:
         return self.cached(
             key, lambda connection: find_broken_links(connection, store, self.other_files, decided, side)
         )
+
+    def records(self) -> tuple[Record, ...]:
+        """All records by path."""
+        return self.cached("records", self._files.records.all)
 
     def lookup(self, store: Store) -> CatalogueLookup:
         """The lookup for resolving links."""

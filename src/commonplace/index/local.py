@@ -34,6 +34,7 @@ from commonplace.index import references
 from commonplace.index.catalogue import listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
 from commonplace.index.catalogue.document_rows import document_key, fragments_of, record_at, records_where, revisions_in
+from commonplace.index.catalogue.links import NAMED
 from commonplace.index.catalogue.path_existence import DiskStore
 from commonplace.index.change_notifier import ChangeNotifier, IndexListener, IndexState
 from commonplace.index.document_dates import DateUpdater
@@ -179,6 +180,10 @@ class LocalIndex:
             lambda view: listing.list_records(view.connection, view.cache, query, self._with_fields(view, query.filter))
         )
 
+    def records(self) -> Sequence[Record]:
+        """All records by path. Those of unchanged documents are the same objects as before."""
+        return self._query(IndexView.records)
+
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections."""
         self._wait_dated(query.filter, query.sort)
@@ -247,10 +252,20 @@ class LocalIndex:
         """Every pair of documents with a link."""
         return list(self._query(lambda view: view.cached(("links", self._side), lambda _: self._links(view).edges())))
 
+    def hubs(self, limit: int) -> list[tuple[Address, int]]:
+        """The documents to which most others link."""
+        key = ("hubs", self._side, limit)
+        return self._query(lambda view: list(view.cached(key, lambda _: self._links(view).hubs(limit))))
+
     def orphans(self) -> list[Record]:
         """Documents that no other document links to."""
         key = ("orphans", self._side)
-        return self._query(lambda view: list(view.cached(key, lambda _: self._links(view).orphans())))
+
+        def records(view: IndexView) -> list[Record]:
+            paths = self._links(view).orphans()
+            return [one for one in view.records() if one.address.path in paths]
+
+        return self._query(lambda view: list(view.cached(key, lambda _: records(view))))
 
     def broken(self, address: Address | None = None) -> list[ResolvedLink]:
         """Broken links."""
@@ -280,6 +295,11 @@ class LocalIndex:
             return self
         vars(same := copy(self))["_side"] = PageSide.EXISTING_ELSE_LAST
         return same
+
+    @property
+    def names_version(self) -> tuple[int, int]:
+        """Changes whenever names of documents or of other files do."""
+        return self._query(lambda view: (read_number(view.connection, NAMED), view.other_files.version()))
 
     @property
     def generation(self) -> int:

@@ -6,9 +6,12 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import groupby
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import Fragments, read_document
@@ -20,20 +23,22 @@ from commonplace.domain.ports import Progress
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.schema import SCHEMA_FILE
+from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.domain.schema_problems import declaration_findings
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.deadline import Deadline
+from commonplace.services.health.comparisons import LocatedFinding
 from commonplace.services.health.entry_rules import entry_findings, is_entry
+from commonplace.services.health.finding_cache import FindingCache
 from commonplace.services.health.page_rules import (
     broken_link,
     collection_findings,
     dead_anchor,
     page_findings,
+    record_findings,
     text_rule_findings,
 )
-from commonplace.services.listing import every_document
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 from commonplace.services.writes import WriteReceipt
 from commonplace.services.writes.recorded import RecordedWrites
@@ -125,10 +130,10 @@ def page_issues(
         links = collection.index.resolve(version)
         found += page_findings(collection, record, version, links)
     same = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
-    issues = [*reporter.schema_errors(), *(reporter.issue(record.address, finding) for finding in found)]
-    issues += reporter.duplicate_ids({record.id: [record.address.path, *same]}, [record])
-    issues += reporter.broken(collections, record.address, {record.address: record})
-    return _sorted(issues)
+    located = [*reporter.schema_errors(), *((record.address, finding) for finding in found)]
+    located += reporter.duplicate_ids({record.id: [record.address.path, *same]}, [record])
+    located += reporter.broken(collections, record.address, {record.address.path: record})
+    return _sorted(reporter.issues(located))
 
 
 def collection_issues(
@@ -148,30 +153,61 @@ def collection_issues(
         strict: As for `entry_findings`.
         read: As for `page_rules.collection_findings`.
     """
+    references = {one.address: one.address.path if one.shares_id else one.id for one in collection.index.records()}
+    reporter = _Reporter(collection, references)
+    return _sorted(reporter.issues(located_findings(collections, collection, progress, strict=strict, read=read)))
+
+
+def located_findings(
+    collections: Collections,
+    collection: Collection,
+    progress: Progress = lambda _done, _total: None,
+    *,
+    strict: bool = False,
+    read: bool = True,
+) -> list[LocatedFinding]:
+    """The findings of `collection_issues` with their places, in no order; most of them are known from the last call."""
     schema = current_schema(collection)
-    everything = list(every_document(collection))
-    paths: dict[str, list[str]] = {}
-    for record in everything:
-        paths.setdefault(record.id, []).append(record.address.path)
-    reporter = _Reporter(
-        collection,
-        {one.address: one.id if len(paths[one.id]) == 1 else one.address.path for one in everything},
-    )
+    everything = collection.index.records()
+    reporter = _Reporter(collection, {})
     records = [record for record in everything if record.type != ASSESSMENT_TYPE]
-    issues = [*reporter.declarations(), *reporter.skipped(), *reporter.duplicate_ids(paths, everything)]
+    day = datetime.now(UTC).date()
+    is_plain = schema.values is None and not collection.extensions.validators
+    cache = FindingCache(collection, records, (schema, day, strict, collection.is_past), is_plain=is_plain)
+    located = [*reporter.declarations(), *reporter.skipped(), *reporter.duplicate_ids(_paths(everything), everything)]
+    find = partial(_of_record, collection, schema, day.isoformat(), strict=strict)
     for number, record in enumerate(records):
         if number % STEP == 0:
             progress(number, len(records))
         with suppress(NotFoundError):  # the entry was deleted meanwhile
-            found = list(entry_findings(collection, schema, record, strict=strict))
-            issues += (reporter.issue(record.address, finding) for finding in found)
+            if findings := cache.own(record, find):
+                located += ((record.address, finding) for finding in findings)
     progress(len(records), len(records))
-    located = collection_findings(collection, records, read=read) if not collection.is_past else ()
-    issues += (reporter.issue(address, finding) for address, finding in located)
-    issues += reporter.broken(collections, None, {record.address: record for record in records})
-    issues += reporter.orphans()
-    issues += reporter.duplicate_titles(records, milder=not strict and not is_entry(schema))
-    return _sorted(issues)
+    if not collection.is_past:
+        located += collection_findings(collection, records, cache.contradicting_links(), read=read)
+    located += reporter.broken(collections, None, {record.address.path: record for record in records}, cache)
+    located += reporter.orphans()
+    located += reporter.duplicate_titles(records, milder=not strict and not is_entry(schema))
+    cache.keep()
+    return located
+
+
+def _of_record(
+    collection: Collection, schema: Schema, today: str, record: Record, *, strict: bool
+) -> Iterator[Finding]:
+    """The findings of the rules about the record of one page."""
+    yield from entry_findings(collection, schema, record, strict=strict)
+    if not collection.is_past:
+        yield from record_findings(collection, record, today)
+
+
+def _paths(records: Sequence[Record]) -> Mapping[str, Sequence[str]]:
+    """The paths of the documents with an id that others have, too."""
+    paths: dict[str, list[str]] = {}
+    for record in records:
+        if record.shares_id:
+            paths.setdefault(record.id, []).append(record.address.path)
+    return paths
 
 
 MAX_NEW = 10
@@ -300,8 +336,9 @@ def _version_issues(
         found.append(broken_link(one, collection.index.lookup(), line=line))
     reporter = _Reporter(collection, {})
     others = [one.address.path for one in collection.index.by_id(record.id) if one.address != record.address]
-    issues = [reporter.issue(record.address, finding) for finding in found]
-    return [*issues, *reporter.duplicate_ids({record.id: [record.address.path, *others]}, [record])]
+    located = [(record.address, finding) for finding in found]
+    located += reporter.duplicate_ids({record.id: [record.address.path, *others]}, [record])
+    return reporter.issues(located)
 
 
 def _incoming(collection: Collection, old: Document, new: Document | None) -> Iterator[Issue]:
@@ -341,27 +378,29 @@ def at_least(issues: Sequence[Issue], severity: Severity) -> list[Issue]:
 
 def broken_links(collections: Collections, collection: Collection, address: Address | None = None) -> list[BrokenLink]:
     """Broken links of one document, or of all, by path and position."""
-    found: list[BrokenLink] = []
-    at = Address("")
+    every = links.broken(collections, collection, address)
+    return [
+        found
+        for path, group in groupby(every, key=lambda one: one.source.path)
+        for found in _placed(collection, Address(path), group)
+    ]
+
+
+def _placed(collection: Collection, source: Address, every: Iterable[ResolvedLink]) -> Iterator[BrokenLink]:
+    """The broken links of one document with their positions."""
     raw = b""
+    with suppress(KnowledgeError):  # deleted meanwhile, or unreadable, which is another issue
+        raw = collection.store.read(source)
     counted, line = 0, 1
-    for resolved in links.broken(collections, collection, address):
+    for resolved in every:
         link = resolved.link
-        if resolved.source != at:
-            at = resolved.source
-            try:
-                raw = collection.store.read(at)
-            except KnowledgeError:  # deleted meanwhile, or unreadable, which is another issue
-                raw = b""
-            counted, line = 0, 1
         if link.span.start >= counted:  # links come in order, so each line break is counted once
             line += raw.count(b"\n", counted, link.span.start)
         else:
             line = raw.count(b"\n", 0, link.span.start) + 1
         counted = link.span.start
         shown = line if link.span.end else 0
-        found.append(BrokenLink(collection, at.path, shown, resolved, _field_of(collection, resolved)))
-    return found
+        yield BrokenLink(collection, source.path, shown, resolved, _field_of(collection, resolved))
 
 
 def _field_of(collection: Collection, resolved: ResolvedLink) -> str:
@@ -395,59 +434,80 @@ class _Reporter:
             severity=finding.severity,
             field=finding.field,
             message=finding.message,
+            lines=finding.lines,
         )
 
-    def schema_errors(self) -> Iterator[Issue]:
+    def issues(self, located: Iterable[LocatedFinding]) -> list[Issue]:
+        """The issues of findings."""
+        return [self.issue(address, finding) for address, finding in located]
+
+    def schema_errors(self) -> Iterator[LocatedFinding]:
         """Errors in the YAML of `kb.yaml`, on which every other rule depends."""
         for finding in current_schema(self.collection).findings:
-            yield self.issue(Address(SCHEMA_FILE), finding)
+            yield Address(SCHEMA_FILE), finding
 
-    def declarations(self) -> Iterator[Issue]:
+    def declarations(self) -> Iterator[LocatedFinding]:
         """All problems of `kb.yaml`."""
         for finding in declaration_findings(current_schema(self.collection)):
-            yield self.issue(Address(SCHEMA_FILE), finding)
+            yield Address(SCHEMA_FILE), finding
 
-    def skipped(self) -> Iterator[Issue]:
+    def skipped(self) -> Iterator[LocatedFinding]:
         """Files that cannot be served."""
         for path, reason in self.collection.store.skipped():
-            yield self.issue(Address(path), finding_of("skipped", f"Not served: {reason}."))
+            yield Address(path), finding_of("skipped", f"Not served: {reason}.")
 
-    def duplicate_ids(self, paths: Mapping[str, Sequence[str]], records: Sequence[Record]) -> Iterator[Issue]:
+    def duplicate_ids(self, paths: Mapping[str, Sequence[str]], records: Sequence[Record]) -> Iterator[LocatedFinding]:
         """Entries whose id another entry has, too."""
         for record in records:
-            others = [path for path in paths[record.id] if path != record.address.path]
+            others = [path for path in paths.get(record.id, ()) if path != record.address.path]
             if others:
                 message = f"{others[0]} has the same id {shortened(record.id)!r}; both are reached by path only."
-                yield self.issue(record.address, finding_of("duplicate_id", message, "id"))
+                yield record.address, finding_of("duplicate_id", message, "id")
 
     def broken(
-        self, collections: Collections, address: Address | None, records: Mapping[Address, Record]
-    ) -> Iterator[Issue]:
-        """Links that lead nowhere, one issue for each target of an entry, with the lines of all places."""
+        self,
+        collections: Collections,
+        address: Address | None,
+        records: Mapping[str, Record],
+        cache: FindingCache | None = None,
+    ) -> Iterator[LocatedFinding]:
+        """Links that lead nowhere, one finding for each target of an entry, with the lines of all places."""
+        every = links.broken(collections, self.collection, address)
+        for path, group in groupby(every, key=lambda one: one.source.path):
+            record = records.get(path)
+            if record is None:
+                continue
+            of_page = list(group)
+            find = partial(self._broken_of, record.address, of_page)
+            findings = cache.broken(record, of_page, find) if cache else find()
+            yield from ((record.address, finding) for finding in findings)
+
+    def _broken_of(self, source: Address, every: Sequence[ResolvedLink]) -> list[Finding]:
         lookup = self.collection.index.lookup()
         places: dict[tuple[Address, str], list[BrokenLink]] = {}
-        for found in broken_links(collections, self.collection, address):
+        for found in _placed(self.collection, source, every):
             places.setdefault(links.target_key(found.resolved), []).append(found)
-        for (source, _), same in places.items():
-            if source in records:
-                first = same[0]
-                issue = self.issue(source, broken_link(first.resolved, lookup, first.field, first.line))
-                yield replace(issue, lines=tuple(one.line for one in same)) if len(same) > 1 else issue
+        findings: list[Finding] = []
+        for same in places.values():
+            first = same[0]
+            finding = broken_link(first.resolved, lookup, first.field, first.line)
+            findings.append(replace(finding, lines=tuple(one.line for one in same)) if len(same) > 1 else finding)
+        return findings
 
-    def orphans(self) -> Iterator[Issue]:
+    def orphans(self) -> Iterator[LocatedFinding]:
         """Entries that no other entry links to."""
         for record in links.orphans(self.collection):
             if record.type != ASSESSMENT_TYPE:
-                yield self.issue(record.address, finding_of("orphan_entry", "No other page links to this one."))
+                yield record.address, finding_of("orphan_entry", "No other page links to this one.")
 
-    def duplicate_titles(self, records: Sequence[Record], *, milder: bool) -> Iterator[Issue]:
+    def duplicate_titles(self, records: Sequence[Record], *, milder: bool) -> Iterator[LocatedFinding]:
         """Entries whose title another entry has, too."""
         titles = Counter(fold(record.title) for record in records)
         for record in records:
             count = titles[fold(record.title)]
             if count > 1:
                 message = f"{count} entries have the title {shortened(record.title)!r}."
-                yield self.issue(record.address, finding_of("duplicate_title", message, "title", milder=milder))
+                yield record.address, finding_of("duplicate_title", message, "title", milder=milder)
 
 
 def _sorted(issues: Sequence[Issue]) -> list[Issue]:

@@ -44,8 +44,10 @@ def list_documents(collections: Sequence[Collection], query: ListQuery) -> Docum
 
 
 def every_document(collection: Collection, query: ListQuery | None = None) -> Iterator[Record]:
-    """All records that match the query, in its order, regardless of its limit and offset."""
-    query = query or ListQuery()
+    """All records that match the query, in its order, regardless of its limit and offset; without one, all by path."""
+    if query is None:
+        yield from collection.index.records()
+        return
     offset = 0
     while True:
         page = collection.index.list(replace(query, offset=offset, limit=BATCH_DOCUMENTS))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import cast
 
 from commonplace.domain.addresses import Address, is_document_path, parse_address
@@ -43,26 +42,35 @@ class LinkDecisionCache:
 
     def __init__(self) -> None:
         self._places: dict[_Means, frozenset[str] | None] = {}
-        self._links: dict[_Stored, ResolvedLink] = {}
+        self._sites: Sequence[SiteTree] = ()
+        self._decisions: dict[_Stored, tuple[ResolvedLink, frozenset[str]] | None] = {}
 
-    def link(self, stored: _Stored) -> ResolvedLink:
-        """The link of a stored row."""
-        link = self._links.get(stored)
-        if link is None:
-            source, text, side = stored
-            link = self._links[stored] = ResolvedLink(source=Address(source), link=link_from(text, side), target=None)
-        return link
-
-    def places(
-        self, one: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[], frozenset[str] | None]
-    ) -> frozenset[str] | None:
-        """The candidate paths of a link among other files; None if the link resolves to a document.
+    def decision(
+        self,
+        stored: _Stored,
+        sites: Sequence[SiteTree],
+        decide: Callable[[ResolvedLink], frozenset[str] | None],
+    ) -> tuple[ResolvedLink, frozenset[str]] | None:
+        """The link of a stored row with its candidate paths among other files; None if it is never broken.
 
         Args:
-            one: The link.
+            stored: The row.
             sites: The docs trees.
-            decide: Computes the result if it is not cached.
+            decide: Computes the candidate paths; None if the link resolves to a document.
         """
+        if sites != self._sites:
+            self._sites, self._decisions = sites, {}
+        if stored not in self._decisions:
+            source, text, side = stored
+            link = ResolvedLink(source=Address(source), link=link_from(text, side), target=None)
+            places = self._places_of(link, sites, decide)
+            is_broken = places is not None and not is_text(link.link, link.source, sites)
+            self._decisions[stored] = (link, places) if places is not None and is_broken else None
+        return self._decisions[stored]
+
+    def _places_of(
+        self, one: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[ResolvedLink], frozenset[str] | None]
+    ) -> frozenset[str] | None:
         # The key contains everything that `resolve` depends on. A link without a target is never broken.
         means = (
             one.link.collection,
@@ -71,7 +79,7 @@ class LinkDecisionCache:
             one.link.kind in MARKDOWN_KINDS,
         )
         if means not in self._places:
-            self._places[means] = decide()
+            self._places[means] = decide(one)
         return self._places[means]
 
 
@@ -103,13 +111,9 @@ def find_broken_links(
         target = resolve(one.link, one.source, lookups[0])
         return frozenset(lookups[0].places) if target is None else None
 
-    links: list[tuple[ResolvedLink, frozenset[str]]] = []
     sites = stored_sites(connection)
-    for stored in rows:
-        one = decided.link(stored)
-        places = decided.places(one, sites, partial(decide, one))
-        if places is not None and not is_text(one.link, one.source, sites):
-            links.append((one, places))
+    decisions = (decided.decision(stored, sites, decide) for stored in rows)
+    links = [one for one in decisions if one is not None]
     return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
 
 

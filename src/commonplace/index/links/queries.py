@@ -11,9 +11,9 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.links import is_text, resolve
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
-from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.query import ResolvedLink
 from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.document_rows import document_key, encode, records_where
+from commonplace.index.catalogue.document_rows import document_key, encode
 from commonplace.index.catalogue.links import CatalogueLookup
 from commonplace.index.stored.link_rows import link_from
 
@@ -95,10 +95,23 @@ class LinkQueries:
         )
         return [(Address(source), Address(target)) for source, target in rows]
 
-    def orphans(self) -> list[Record]:
-        """Records of the documents that no other document links to, by path."""
+    def hubs(self, limit: int) -> list[tuple[Address, int]]:
+        """The documents to which most others link, each with their number; most first, then by path."""
+        rows = self.connection.execute(
+            "SELECT t.path, l.sources FROM (SELECT target, COUNT(DISTINCT source) sources FROM links"
+            " WHERE target IS NOT NULL AND target <> source AND readers & ? GROUP BY target) l"
+            " JOIN files t ON t.id = l.target ORDER BY l.sources DESC, t.path LIMIT ?",
+            (int(self.side), limit),
+        )
+        return [(Address(path), count) for path, count in cast("Iterable[tuple[str, int]]", rows)]
+
+    def orphans(self) -> frozenset[str]:
+        """Paths of the documents that no other document links to."""
         linked = "SELECT 1 FROM links l WHERE l.target = f.id AND l.source <> f.id AND l.readers & ?"
-        return records_where(self.connection, f"NOT EXISTS ({linked})", (int(self.side),))
+        rows = self.connection.execute(
+            sql("SELECT f.path FROM files f WHERE NOT EXISTS (", linked, ")"), (int(self.side),)
+        )
+        return frozenset(path for (path,) in cast("Iterable[tuple[str]]", rows))
 
     def _resolved(self, where: str, values: Sequence[str | int]) -> list[ResolvedLink]:
         rows = self.connection.execute(

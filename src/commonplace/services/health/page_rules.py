@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, is_attachment_name, unportable
 from commonplace.domain.document_reader import Fragments
@@ -37,33 +37,30 @@ MAX_ATTACHMENTS = 20_000
 
 
 def collection_findings(
-    collection: Collection, records: Sequence[Record], today: date | None = None, *, read: bool = True
+    collection: Collection, records: Sequence[Record], contradicting: Sequence[ResolvedLink], *, read: bool = True
 ) -> Iterator[LocatedFinding]:
-    """The findings of the rules of this package in a collection.
+    """The findings of the rules that compare pages or read their texts, in a collection.
 
     Args:
         collection: The collection.
         records: Records of the pages.
-        today: The current day; None for the clock's.
+        contradicting: The links of the collection that may declare a contradiction.
         read: Whether to read the text of every page. Without it, rules about texts and attachments are left out.
     """
-    day = (today or datetime.now(UTC).date()).isoformat()
     texts: dict[tuple[int, int], Address] = {}
     lines = LineIndex()
-    with collection.store.reading() as content:
-        for record in sorted(records, key=lambda one: one.address):
-            yield from ((record.address, finding) for finding in _of_record(collection, record, day))
-            if not read:
-                continue
-            try:
-                raw = content(record.address)
-            except KnowledgeError:  # deleted meanwhile, or unreadable, which is another rule's finding
-                continue
-            yield from ((record.address, finding) for finding in text_rule_findings(raw))
-            yield from _same(record, raw, texts)
-            lines.add(record.address, raw[block_end(raw) :])
+    if read:
+        with collection.store.reading() as content:
+            for record in sorted(records, key=lambda one: one.address):
+                try:
+                    raw = content(record.address)
+                except KnowledgeError:  # deleted meanwhile, or unreadable, which is another rule's finding
+                    continue
+                yield from ((record.address, finding) for finding in text_rule_findings(raw))
+                yield from _same(record, raw, texts)
+                lines.add(record.address, raw[block_end(raw) :])
     pages = {record.address for record in records}
-    links = dict.fromkeys([*collection.index.links_from(None, CONTRADICTING), *collection.index.dead_links()])
+    links = dict.fromkeys([*contradicting, *collection.index.dead_links()])
     yield from link_findings(collection, [one for one in links if one.source in pages])
     if read:
         yield from lines.findings()
@@ -81,7 +78,7 @@ def page_findings(
         document: The version.
         links: Its links.
     """
-    yield from _of_record(collection, record, datetime.now(UTC).date().isoformat())
+    yield from record_findings(collection, record, datetime.now(UTC).date().isoformat())
     yield from text_rule_findings(document.raw)
     yield from (finding for _, finding in link_findings(collection, links, document))
 
@@ -103,7 +100,14 @@ def dead_anchor(target: Address, link: Link, line: int = 0) -> Finding:
     return finding_of("dead_anchor", message, line=line)
 
 
-def _of_record(collection: Collection, record: Record, today: str) -> Iterator[Finding]:
+def record_findings(collection: Collection, record: Record, today: str) -> Iterator[Finding]:
+    """The findings of the rules in the record of a page: review dates, files that changed after it, its name.
+
+    Args:
+        collection: The collection.
+        record: The record.
+        today: The current day in ISO 8601.
+    """
     yield from _past_review(record, today)
     yield from (finding for _, finding in outdated(collection, record))
     yield from (finding for _, finding in declared(collection, record))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,8 +42,7 @@ class CollectionOverview:
 
 def _overview(collection: Collection) -> CollectionOverview:
     index = collection.index
-    linked = Counter(target for source, target in index.links() if source != target)
-    top = [(address, count) for address, count in linked.most_common(MAX_HUBS) if count >= MIN_HUB_LINKS]
+    top = [(address, count) for address, count in index.hubs(MAX_HUBS) if count >= MIN_HUB_LINKS]
     found = {one.address: one for one in records(collection, [address for address, _ in top])}
     hubs = tuple(Hub(found[address], count) for address, count in top if address in found)
     return CollectionOverview(index.counts(), tuple(index.tags(Filter())), hubs)

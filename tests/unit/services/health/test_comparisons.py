@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from commonplace.services.health.comparisons import MAX_HOLDERS, outdated
-from commonplace.services.health.page_rules import collection_findings
 from commonplace.services.listing import every_document
+from findings_together import findings_together
 from indexed import Indexed
 
 
 def found_in(tmp_path: Path, files: dict[str, str | bytes]) -> list[tuple[str, str, str]]:
     with Indexed(tmp_path, files) as base:
-        found = collection_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1))
+        found = findings_together(base.collection, date(2026, 2, 1))
         return sorted((address.path, finding.rule, finding.message) for address, finding in found)
 
 

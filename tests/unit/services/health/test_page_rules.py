@@ -9,6 +9,7 @@ from commonplace.services.collections import Collections
 from commonplace.services.findings import collection_issues
 from commonplace.services.health.page_rules import collection_findings, page_findings
 from commonplace.services.listing import every_document
+from findings_together import findings_together
 from indexed import PERMISSIONS, Indexed, permissions_hold
 
 LONG = "The quick brown fox jumps over the lazy dog, and then over the next one, and over all the others.\n"
@@ -28,7 +29,7 @@ def test_pages_are_judged_together(tmp_path: Path) -> None:
         "tool.py": "print()",
     }
     with Indexed(tmp_path, files) as base:
-        found = collection_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1))
+        found = findings_together(base.collection, date(2026, 2, 1))
         shown = sorted((address.path, finding.line, finding.rule) for address, finding in found)
     assert shown == [
         ("a.md", 0, "stale"),
@@ -43,7 +44,7 @@ def test_a_page_is_stale_from_the_day_after_the_one_until_which_it_holds(tmp_pat
     days = ["2026-01-31", "2026-01-31T23:00:00+01:00", "2026-02-01", "soon", "2026", "[2020-01-01]", ""]
     files = {f"{number}.md": f"---\nexpires: {value}\n---\n# {number}\n" for number, value in enumerate(days)}
     with Indexed(tmp_path, files) as base:
-        found = list(collection_findings(base.collection, list(every_document(base.collection)), date(2026, 2, 1)))
+        found = list(findings_together(base.collection, date(2026, 2, 1)))
     assert [(address.path, finding.rule) for address, finding in found] == [("0.md", "stale"), ("1.md", "stale")]
 
 
@@ -87,7 +88,7 @@ def test_equal_short_texts_and_program_files_are_no_findings(tmp_path: Path) -> 
         "y.zip": "1",
     }
     with Indexed(tmp_path, files) as base:
-        found = [(address.path, finding.rule) for address, finding in collection_findings(base.collection, [])]
+        found = [(address.path, finding.rule) for address, finding in collection_findings(base.collection, [], [])]
     assert found == [("y.zip", "unused_attachment")]
 
 
@@ -98,5 +99,5 @@ def test_a_page_that_cannot_be_read_hides_no_finding_of_another(tmp_path: Path) 
         records = list(every_document(base.collection))
         (base.folder / "shut.md").chmod(0)
         with permissions_hold():
-            found = [(one.path, finding.rule) for one, finding in collection_findings(base.collection, records)]
+            found = [(one.path, finding.rule) for one, finding in collection_findings(base.collection, records, [])]
     assert found == [("a.md", "invisible_character")]

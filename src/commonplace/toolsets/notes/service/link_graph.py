@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,11 +39,6 @@ class LinkGraph:
             if source != target:
                 self._out.setdefault(source, []).append(target)
                 self._back.setdefault(target, []).append(source)
-
-    def hubs(self, limit: int) -> list[tuple[Address, int]]:
-        """The pages with the most incoming links, each with the number of linking pages, most first."""
-        counts = Counter({address: len(sources) for address, sources in self._back.items()})
-        return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:limit]
 
     def neighbours(self, address: Address, depth: int) -> list[tuple[Address, int]]:
         """The pages at most `depth` links away in either direction, with their distance.

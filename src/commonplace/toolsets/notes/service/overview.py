@@ -11,13 +11,12 @@ from datetime import UTC, datetime
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.findings import SEVERITIES
-from commonplace.domain.query import Counts, Filter, ListQuery, Record
+from commonplace.domain.query import Counts, Record
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.findings import Issue, collection_issues
-from commonplace.services.listing import every_document
+from commonplace.services.findings import located_findings
+from commonplace.services.health.comparisons import LocatedFinding
 from commonplace.services.site.derived import BoundedCache
-from commonplace.toolsets.notes.service.link_graph import link_graph
 
 PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md", "welcome.md")
 """Lower-case names of the pages that describe a folder, in order of preference."""
@@ -87,15 +86,15 @@ def folder_overview(collections: Collections, collection: Collection, prefix: st
 
 
 def _overview_of(collections: Collections, collection: Collection, prefix: str, *, is_dated: bool) -> FolderOverview:
-    records = list(every_document(collection, ListQuery(filter=Filter(prefix=prefix))))
-    within = {record.address for record in records}
-    graph = link_graph(collection)
+    every = collection.index.records()
+    records = [one for one in every if one.address.path.startswith(prefix)] if prefix else every
+    within = {record.address.path for record in records}
     purpose, page = _purpose(collection, records, prefix)
     recent = sorted(records, key=lambda one: (one.updated, one.address.path), reverse=True)
     kinds = _counted(one.type for one in records if one.type)
     tags = _counted(tag for one in records for tag in {fold(tag): tag for tag in one.tags}.values())
-    findings = collection_issues(collections, collection, read=len(records) <= MAX_READ_PAGES)
-    unreadable = {issue.path for issue in findings if issue.rule in {"bad_yaml", "bad_toml"}}
+    findings = located_findings(collections, collection, read=len(records) <= MAX_READ_PAGES)
+    unreadable = {address.path for address, one in findings if one.rule in {"bad_yaml", "bad_toml"}}
     fields = Counter(key for one in records if one.address.path not in unreadable for key in one.frontmatter)
     return FolderOverview(
         name=collection.name,
@@ -107,7 +106,7 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
         tags=_common(tags),
         types=_common(kinds),
         fields=_common(fields),
-        hubs=[(one.path, count) for one, count in graph.hubs(200) if one in within],
+        hubs=[(one.path, count) for one, count in collection.index.hubs(200) if one.path in within],
         recent=_changed_lately(recent) if is_dated else None,
         naming=_naming(records),
         linking=_linking(collection, recent[:SAMPLED_PAGES]),
@@ -130,8 +129,8 @@ def _changed_lately(recent: Sequence[Record]) -> list[Record]:
 def _counted(names: Iterable[str]) -> Counter[str]:
     """The number of each name, of which spellings that are compared as equal are one, in the most frequent spelling."""
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name in names:
-        spellings[fold(name)][name] += 1
+    for name, count in Counter(names).items():
+        spellings[fold(name)][name] = count
     return Counter({counts.most_common(1)[0][0]: counts.total() for counts in spellings.values()})
 
 
@@ -201,11 +200,16 @@ def _style(link: Link) -> str:
     return "links in front matter" if link.kind is LinkKind.FRONTMATTER else ""
 
 
-def _findings(issues: Sequence[Issue], prefix: str) -> list[FindingCount]:
-    places: dict[tuple[int, str], list[str]] = {}
-    for issue in issues:
-        if issue.path.startswith(prefix):
-            shown = f"{issue.path}:{issue.line}" if issue.line else issue.path
-            places.setdefault((SEVERITIES.index(issue.severity), issue.rule), []).append(shown)
+def _findings(located: Sequence[LocatedFinding], prefix: str) -> list[FindingCount]:
+    places: dict[tuple[int, str], list[tuple[str, int]]] = {}
+    for address, finding in located:
+        if address.path.startswith(prefix):
+            kind = SEVERITIES.index(finding.severity), finding.rule
+            places.setdefault(kind, []).append((address.path, finding.line))
     ordered = sorted(places.items(), key=lambda one: (one[0][0], -len(one[1]), one[0][1]))
-    return [FindingCount(rule, len(found), min(found)) for (_, rule), found in ordered]
+    return [FindingCount(rule, len(found), _first(found)) for (_, rule), found in ordered]
+
+
+def _first(places: Sequence[tuple[str, int]]) -> str:
+    path, line = min(places)
+    return f"{path}:{line}" if line else path

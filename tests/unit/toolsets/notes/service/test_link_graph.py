@@ -44,13 +44,6 @@ def test_the_shortest_path_tells_the_direction_of_each_step() -> None:
     assert graph.path(A, Address("alone.md")) == []
 
 
-def test_hubs_are_linked_to_by_most_and_links_to_itself_do_not_count() -> None:
-    graph = LinkGraph([(A, C), (B, C), (A, B), (C, C), (D, A)])
-    assert graph.hubs(5) == [(C, 2), (A, 1), (B, 1)]
-    assert graph.hubs(1) == [(C, 2)]
-    assert LinkGraph([]).hubs(3) == []
-
-
 def test_the_graph_of_a_folder_has_its_resolved_links(base: Indexed) -> None:
     assert [one for one, _ in link_graph(base.collection).neighbours(A, 9)] == [B, C]
     assert resolved_titles(base.collection, [B, E]) == {B: "B"}

@@ -1,0 +1,17 @@
+"""The findings of the rules for pages in a whole collection, as of a day."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from commonplace.services.collections import Collection
+from commonplace.services.health.comparisons import CONTRADICTING, LocatedFinding
+from commonplace.services.health.page_rules import collection_findings, record_findings
+
+
+def findings_together(collection: Collection, today: date) -> list[LocatedFinding]:
+    """What the rules about records, texts and links find in all pages together."""
+    records = collection.index.records()
+    own = [(one.address, found) for one in records for found in record_findings(collection, one, today.isoformat())]
+    contradicting = collection.index.links_from(None, CONTRADICTING)
+    return [*own, *collection_findings(collection, records, contradicting)]
