@@ -1,4 +1,4 @@
-"""What was found before in the pages of an index, so that a check looks again only at what changed."""
+"""Findings of the last check of an index, so that the next one looks only at pages that changed."""
 
 from __future__ import annotations
 
