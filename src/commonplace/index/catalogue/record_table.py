@@ -12,7 +12,7 @@ MAX_REUSED = 30_000
 """Maximum number of documents whose records stay in memory, at about 2 kB each."""
 
 _Stamp = tuple[int, str, int, int, str, str, int]
-"""All that a record depends on: number of the document, its file, its dates, and whether another document has its id."""
+"""All that a record depends on: number and file of the document, its dates, and whether another one has its id."""
 
 _STAMPS = (
     "SELECT f.id, f.revision, f.mtime_ns, f.findings, f.created, f.updated,"
