@@ -17,13 +17,16 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.faces.access.authentication import KeyStore
+from commonplace.faces.mcp.proposals import PROPOSALS
 from commonplace.registration import TOOLSETS, load, registration_of
 from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, new_repo
 from wiki_base import wiki_repo
 
 API = "/api/v1"
-TIERS = ("read", "write", "admin")
+TIERS = ("read", "propose", "write", "admin")
+PROPOSING = ("kb", "notes", "wiki")
+"""Toolsets that are served at the tier `propose`."""
 CANARY = "canary-7f3a9c1e"
 OPEN_PATHS = {f"{API}/health", f"{API}/openapi.json"}
 CONFINED = ("kb", "notes", "wiki", "pages")
@@ -87,7 +90,7 @@ def test_every_endpoint_heeds_tier_and_collection(tier: str, scope: str, site: S
     for method, path, needed in site.endpoints:
         body = {"revision": "1234567"} if path.endswith("/restore") else BODIES.get(method)
         answer = site.server.ask(method, path, body, key=site.keys[tier, scope])
-        refused = needed == "write" and tier == "read"
+        refused = needed == "write" and tier in {"read", "propose"}
         if path in OPEN_PATHS:
             assert answer.status == 200
         elif refused or scope == "nowhere":
@@ -124,6 +127,13 @@ VALUES = ("Closed", "closed:Closed", "closed", "shared")
 def test_every_tool_heeds_tier_and_collection(tier: str, toolset: str, site: Site) -> None:
     rows = load(registration_of(toolset).mcp).tools
     allowed = [row for row in rows if TIERS.index(row.tier) <= TIERS.index(tier)]
+    if tier == "propose":
+        if toolset not in PROPOSING:
+            answer = site.server.ask("POST", f"/mcp/{toolset}", {}, key=site.keys[tier, "all"])
+            assert (answer.status, answer.json["code"]) == (403, "forbidden")
+            return
+        allowed = [row for row in rows if row.tier != "admin"]
+        allowed += [] if PROPOSALS in allowed or toolset == "notes" else [PROPOSALS]
     head = site.closed.git("rev-parse", "HEAD")
     whole = site.server.rpc(toolset, "tools/list", {}, key=site.keys[tier, "all"])
     assert [tool["name"] for tool in whole["tools"]] == [row.name for row in allowed]

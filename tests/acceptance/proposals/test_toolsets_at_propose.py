@@ -51,7 +51,7 @@ def test_writes_wait_and_accepting_leaves_what_writing_leaves(tmp_path: Path, to
         assert b"".join(_undated(texts[1][name])) == b"".join(_undated(text))
 
 
-@pytest.mark.parametrize("toolset", ["cascade", "projects", "pages"])
+@pytest.mark.parametrize("toolset", ["cascade", "projects"])
 def test_a_toolset_whose_tools_use_more_than_the_folders_is_not_served(tmp_path: Path, toolset: str) -> None:
     repo = new_repo(tmp_path / "tea", PAGES)
     done = Shell(tmp_path)("mcp", repo.path, "--toolset", toolset, "--tier", "propose", "--no-embed")

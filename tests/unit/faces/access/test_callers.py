@@ -12,9 +12,13 @@ def test_a_tier_allows_what_needs_it_or_less() -> None:
     allowed = {(tier, needed) for tier in TIERS for needed in TIERS if allows(tier, needed)}
     assert allowed == {
         ("read", "read"),
+        ("propose", "read"),
+        ("propose", "propose"),
         ("write", "read"),
+        ("write", "propose"),
         ("write", "write"),
         ("admin", "read"),
+        ("admin", "propose"),
         ("admin", "write"),
         ("admin", "admin"),
     }

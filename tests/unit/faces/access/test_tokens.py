@@ -96,7 +96,7 @@ def test_a_token_without_a_scope_of_this_server_is_told_which_there_are(
     with pytest.raises(ForbiddenError) as caught:
         verifier.verify_token(provider.token(scope=scope))
     assert caught.value.kind == "scope"
-    assert "commonplace:read, commonplace:write, commonplace:admin" in caught.value.hint
+    assert "commonplace:read, commonplace:propose, commonplace:write, commonplace:admin" in caught.value.hint
 
 
 @pytest.mark.parametrize("keys", [b"<html>down</html>", b"\xff\xfe", None])

@@ -83,10 +83,10 @@ def test_a_toolset_at_propose_has_the_writing_tools_and_this_one() -> None:
         for tier, proposes in (("read", True), ("write", True), ("admin", True))
     )
     plugin = Tool(name="plugin", title="", description="", handler=PROPOSALS.handler, tier="write", proposes=False)
-    toolset = Toolset(name="x", server_name="x", instructions="", tools=(*rows, plugin), show_error=str)
+    toolset = Toolset(name="x", server_name="x", instructions="", tools=(*rows, plugin), show_error=str, proposes=True)
     served = allowed_tools(tools_with_proposals(toolset, "propose"), "propose")
     assert [row.name for row in served] == ["read", "write", "proposals"]
     assert tools_with_proposals(toolset, "write") == toolset.tools
-    closed = Toolset(name="x", server_name="x", instructions="", tools=rows, show_error=str, proposes=False)
+    closed = Toolset(name="x", server_name="x", instructions="", tools=rows, show_error=str)
     with pytest.raises(ConfigError, match="takes no proposals"):
         tools_with_proposals(closed, "propose")

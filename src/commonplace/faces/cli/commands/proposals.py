@@ -59,9 +59,7 @@ class DecisionOptions:
 
 def command(
     session: Session,
-    action: Annotated[
-        ProposalsAction, typer.Argument(metavar="list|show|accept|decline|amend|withdraw|push", hidden=True)
-    ] = "list",
+    action: Annotated[ProposalsAction, typer.Argument(metavar="ACTION", hidden=True)] = "list",
     identifier: Annotated[str, typer.Argument(metavar="ID", hidden=True)] = "",
     page: Annotated[str, typer.Argument(metavar="PAGE", hidden=True)] = "",
     file: Annotated[str, typer.Argument(metavar="FILE", hidden=True)] = "-",
@@ -74,14 +72,14 @@ def command(
         commonplace proposals
         commonplace proposals show 20260301-1a2b3c
         commonplace proposals accept 20260301-1a2b3c
-        commonplace proposals accept 20260301-1a2b3c --page notes/idea.md --section Plan
-        commonplace proposals decline 20260301-1a2b3c --word "Keep the old title"
-        commonplace proposals amend 20260301-1a2b3c notes/idea.md better.md
+        commonplace proposals accept 20260301-1a2b3c --page idea.md --section Plan
+        commonplace proposals decline 20260301-1a2b3c --word "Keep the title"
+        commonplace proposals amend 20260301-1a2b3c idea.md better.md
 
-    A proposal is what an agent or person with the tier propose has written: a branch that waits for a decision. Accept
-    merges it into what the pages say now, and refuses where both changed the same place. Amend writes PAGE from FILE
-    into the proposal. Withdraw takes it back, decline leaves a word for the proposer, and push sends its branch to the
-    remote origin.
+    ACTION is list, show, accept, decline, amend, withdraw or push. A proposal is what an agent or person with the tier
+    propose has written: a branch that waits for a decision. Accept merges it into what the pages say now, and refuses
+    where both changed the same place. Amend writes PAGE from FILE into the proposal. Withdraw takes it back, decline
+    leaves a word for the proposer, and push sends its branch to the remote origin.
     """
     if action == "list":
         with session.opened_as_is() as collections:
