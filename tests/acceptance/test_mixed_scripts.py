@@ -27,14 +27,41 @@ PAGES = {
     "stored.md": "# D\n\n"
     "Files are stored for <u>two weeks</u>, and ![[pic.png]] then removed.\n\nSee [md label](b.md) after.\n",
     "custom.md": '# C\n\nA ["0" custom specifier][..]. The number.\n\nUse **Publish changes** ![[icon]] or open it.\n',
+    "python.md": "# P\n\n使用Python3.11写的摘要\n",
+    "postgres.md": "# Q\n\n使用PostgreSQL16.2部署\n",
+    "other.md": "# O\n\n部署和摘要\n",
+    "nginx.md": "# N\n\nติดตั้งNginx1.25\n",
+    "redis.md": "# R\n\nWe run Redis7 here, with dates by ISO8601.\n",
     "code.md": "# K\n\nWrite `gamma <u>delta</u> epsilon` so.\n",
 }
 FIRST = {
-    "Python": "tutorial.md", "使用Python编写": "tutorial.md", '"2023年1月"': "a.md", "第3章": "a.md", "2023": "a.md",
-    '"第3章"': "a.md", "บทที่7": "thai.md", "8월": "thai.md", "7": "thai.md",
+    "Python编写": "tutorial.md", "使用Python编写": "tutorial.md", '"2023年1月"': "a.md", "第3章": "a.md",
+    "2023": "a.md", '"第3章"': "a.md", "บทที่7": "thai.md", "8월": "thai.md", "7 และ": "thai.md",
+    '"Obsidian Sync Einschränkungen hat"': "sync.md", '"选择实时预览"': "preview.md", '"看这里的说明"': "preview.md",
+    '"选择**实时预览**"': "preview.md", '"stored for two weeks, and then removed"': "stored.md",
+    '"md label after"': "stored.md", '"[md label](b.md) after"': "stored.md",
+    '"0 custom specifier. The number"': "custom.md",
+    '"Publish changes or open"': "custom.md", '"gamma <u>delta</u> epsilon"': "code.md", "example": "preview.md",
+    'stored AND "two weeks, and then"': "stored.md",
+    "Python AND 摘要": "python.md", "PostgreSQL AND 部署": "postgres.md", '"PostgreSQL"': "postgres.md",
+    '"使用PostgreSQL"': "postgres.md", "16.2": "postgres.md", "3.11": "python.md", '"3.11"': "python.md",
+    "Redis 7": "redis.md", '"Redis 7"': "redis.md", "iso 8601": "redis.md", "Nginx": "nginx.md",
+    "部署 NOT PostgreSQL": "other.md", "部署 -PostgreSQL": "other.md",
 }  # fmt: skip
 """Searches, each with the page that comes first."""
-ALONE = ('"2023年1月"', "2023", "Python", '"第3章"', '"选择实时预览"', '"stored for two weeks, and then removed"')
+ALONE = (
+    '"2023年1月"',
+    "2023",
+    '"第3章"',
+    '"选择实时预览"',
+    '"stored for two weeks, and then removed"',
+    "Python AND 摘要",
+    "PostgreSQL AND 部署",
+    '"PostgreSQL"',
+    "部署 NOT PostgreSQL",
+    "部署 -PostgreSQL",
+    "Nginx",
+)
 """The searches that find only this page."""
 
 

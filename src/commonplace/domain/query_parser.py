@@ -282,7 +282,7 @@ def _taken_apart(text: str, analyze: Analyze) -> list[tuple[str, ...]]:
 
 def _phrase(text: str, analyze: Analyze, *, quoted: bool = False) -> PhraseTerms:
     """The terms of a word, or of a quotation, which may have been copied with its markup."""
-    folded = fold_text(readable_text(text).text if quoted else join_runs(text))
+    folded = fold_text(readable_text(text, tags=False).text if quoted else join_runs(text))
     plain = without_grams(folded)
     sought = tuple(sought_grams(folded))
     mixed = tuple(sought_tokens(folded, analyze)) if sought else ()

@@ -15,7 +15,7 @@ from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.markdown.code import CodePiece, code_pieces
 from commonplace.domain.query_parser import parse_query
 from commonplace.domain.words.folded_text import fold_text
-from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word
+from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word, name_before_number
 from commonplace.domain.words.scripts import fold_accents
 
 MAX_SOURCE_CHARS = 50_000
@@ -314,7 +314,11 @@ def _places_of(
             found = _WORD_END.match(folded, at + length)
             end = found.end() if found else at + length
             word = folded[start:end]
-            if word in forms or (not word.isascii() and fold(text[start:end]) in forms):
+            if (
+                word in forms
+                or name_before_number(word) in forms
+                or (not word.isascii() and fold(text[start:end]) in forms)
+            ):
                 places.append((start, end, beginning))
         at = folded.find(beginning, at + 1)
     return places

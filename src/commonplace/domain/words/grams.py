@@ -24,6 +24,15 @@ _ANY_RUN = re.compile(f"[{SPACELESS}]")
 WORD_CHAR = rf"[^\W_{SPACELESS}]"
 """Pattern for a letter or digit of a word; characters of scripts without blanks are none."""
 WORD = re.compile(f"{WORD_CHAR}+")
+_LETTER = rf"[^\W\d_{SPACELESS}]"
+_EDGE = re.compile(rf"(?<={_LETTER})(?=[0-9])")
+_NUMBERED = re.compile(rf"[0-9](?<={_LETTER}[0-9])[0-9]*(?:\.[0-9]+)*(?!{WORD_CHAR})")
+_ASCII_NUMBERED = re.compile(r"[0-9](?<=[A-Za-z]{2}[0-9])[0-9]*(?:\.[0-9]+)*(?![0-9A-Za-z])")
+"""A number directly after a letter, at the end of its word; the second pattern is quicker in ASCII texts."""
+_ONE_LETTER = re.compile(_LETTER)
+_NAME = re.compile(rf"({_LETTER}{{2,}})[0-9]+")
+MIN_NAME_LENGTH = 2
+"""Minimum number of letters of a name before its number; `v2` and `a4` are one word."""
 _PLACE = "\u4e00"
 """A token that stands for a run while words are analysed. It is a run itself, so that no word equals it."""
 GRAM_LENGTH = 2
@@ -45,6 +54,8 @@ def grams(text: str) -> list[str]:
 def tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
     """The words and grams of a text in their order, for phrases; [] for a text without grams.
 
+    A name and the number after it are two words: `Python3` is `python`, `3`.
+
     Args:
         text: Folded text.
         analyze: The index's tokenizer.
@@ -53,7 +64,7 @@ def tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
         return []
     runs = _RUNS.finditer(text)
     found: list[str] = []
-    for token in analyze(_RUNS.sub(f" {_PLACE} ", text)):
+    for token in analyze(_EDGE.sub(" ", _RUNS.sub(f" {_PLACE} ", text))):
         found += _grams_of(next(runs)) if token == _PLACE else [token]
     return found
 
@@ -82,6 +93,31 @@ def sought_tokens(text: str, analyze: Callable[[str], list[str]]) -> list[str]:
     *_, run = _RUNS.finditer(text)
     spare = min(len(run[0]), _length(run)) - 1
     return found[: len(found) - spare]
+
+
+def parted_names(text: str) -> str:
+    """The names of a text that end with a number, divided from it, one a line: `Python 3.11` for `Python3.11`.
+
+    Indexed after the text, they let the name, the number, and both with a blank between them match.
+    """
+    names = {
+        f"{name} {number[0]}": None for number in _NUMBERED.finditer(text) if (name := _name(text, number.start()))
+    }
+    return "\n".join(names)
+
+
+def _name(text: str, end: int) -> str:
+    """The letters before an offset, if they are a word's beginning and enough for a name; otherwise ""."""
+    start = end
+    while start and _ONE_LETTER.match(text[start - 1]):
+        start -= 1
+    return text[start:end] if end - start >= MIN_NAME_LENGTH and begins_word(text, start) else ""
+
+
+def name_before_number(word: str) -> str:
+    """The letters of a word that is a name with a number: `python` of `python3`; "" for any other word."""
+    found = _NAME.fullmatch(word)
+    return found[1] if found else ""
 
 
 def is_whole(gram: str) -> bool:

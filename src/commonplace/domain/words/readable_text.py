@@ -33,6 +33,7 @@ _SIGN = re.compile(
 )
 _MARKS = r"[*_~=`\[\]]+"
 _BETWEEN = re.compile(rf"(?<=[{SPACELESS}]){_MARKS}(?=[^\W_])|(?<=[^\W_]){_MARKS}(?=[{SPACELESS}])")
+_TAGS = frozenset({"inline", "block", "entity"})
 _REMOVED = frozenset({"embed", "note", "aim", "inline", "comment"})
 
 
@@ -44,11 +45,15 @@ class ReadableText(NamedTuple):
     """The removed parts with letters or digits, one a line: targets of links, tags, comments."""
 
 
-def readable_text(markdown: str) -> ReadableText:
+def readable_text(markdown: str, *, tags: bool = True) -> ReadableText:
     """Remove what stands between the words of a Markdown text and is not read.
 
     Code stands as it is. Signs without letters and digits remain where they do not divide a word; they are no part of
     words.
+
+    Args:
+        markdown: The text.
+        tags: Whether to remove tags, too; a quotation with tags is probably of code.
     """
     parts: list[str] = []
     hidden: list[str] = []
@@ -59,7 +64,7 @@ def readable_text(markdown: str) -> ReadableText:
         if kind == "fence":
             closing = markdown.find(f"\n{sign[0]}", at)
             at = closing + 1 + len(sign[0]) if closing >= 0 else len(markdown)
-        elif kind is not None:
+        elif kind is not None and (tags or kind not in _TAGS):
             shown, removed = _parts(sign, kind)
             parts += (markdown[copied : sign.start()], shown)
             copied = at

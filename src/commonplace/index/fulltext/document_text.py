@@ -11,6 +11,7 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.query import Record
 from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, unix_seconds
 from commonplace.domain.words.folded_text import fold_text
+from commonplace.domain.words.grams import parted_names
 from commonplace.domain.words.readable_text import readable_text
 
 DAY_FIELD = "day"
@@ -88,7 +89,7 @@ class _SectionParts(NamedTuple):
     text: str
     """The text under the heading, as it is read."""
     hidden: str
-    """The parts of both that are not read."""
+    """The parts of both that are not read, and names with numbers, divided."""
 
 
 def _section_parts(document: Document) -> list[_SectionParts]:
@@ -101,7 +102,7 @@ def _section_parts(document: Document) -> list[_SectionParts]:
         heading = written[start - base : content - base] if plain else source[start:content].decode()
         text = written[content - base : end - base] if plain else source[content:end].decode()
         shown, under = readable_text(heading), readable_text(text)
-        hidden = "\n".join(filter(None, (shown.hidden, under.hidden)))
+        hidden = "\n".join(filter(None, (shown.hidden, under.hidden, parted_names(f"{shown.text}{under.text}"))))
         parts.append(_SectionParts(section, shown.text, under.text, hidden))
     return parts
 

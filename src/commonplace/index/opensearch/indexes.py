@@ -231,7 +231,7 @@ def _built_by_another() -> UnavailableError:
 # index.
 
 
-SCHEMA = 6
+SCHEMA = 7
 """Version of the documents and their fields; incremented with every change."""
 MAX_TOKEN_CHARS = 120
 """Maximum length of an indexed token; longer ones are indexed by digest. The engine cuts at 255 units of UTF-16."""

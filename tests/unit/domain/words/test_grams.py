@@ -11,6 +11,7 @@ from commonplace.domain.words.grams import (
     ends_word,
     grams,
     is_whole,
+    parted_names,
     sought_grams,
     sought_tokens,
     tokens,
@@ -91,3 +92,14 @@ def test_ten_thousand_words_of_two_scripts_are_cut_alike() -> None:
     text = "版本2号x" * 10_000
     assert len(tokens(text, str.split)) == len(grams(text)) + 20_000
     assert WORD.findall(text) == ["2", "x"] * 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Redis7 and redis7", "Redis 7\nredis 7"), ("使用Python3.11写", "Python 3.11"), ("Größe12", "Größe 12"),
+        ("v2, a1b2, 8080, 0x1F, abc123def, 第3章", ""), ("x2python3", ""),
+    ],
+)  # fmt: skip
+def test_a_name_with_a_number_is_two_words(text: str, names: str) -> None:
+    assert parted_names(text) == names

@@ -9,7 +9,8 @@ from cases import each_case
 from commonplace.domain.documents import Document
 from commonplace.domain.records import build_record
 from commonplace.domain.words.folded_text import fold_text
-from commonplace.domain.words.readable_text import readable_text
+from commonplace.domain.words.grams import parted_names
+from commonplace.domain.words.readable_text import ReadableText, readable_text
 from commonplace.index.fulltext.document_text import DocumentText, document_text, text_from_json, text_to_json
 from pages import markdown, page
 
@@ -19,6 +20,11 @@ signs = st.sampled_from(["", "C++ ", "C# ", "Écrit ", "ΣΟΦΟΣ ", "\u0130zmi
 
 def searched(document: Document) -> DocumentText:
     return document_text(document, build_record(document, "1"))
+
+
+def behind(heading: ReadableText, text: ReadableText) -> str:
+    """The text that is searched behind a section's."""
+    return "\n".join(filter(None, (heading.hidden, text.hidden, parted_names(f"{heading.text}{text.text}"))))
 
 
 @given(st.builds("".join, st.tuples(signs, markdown | ascii_markdown, signs, markdown)))
@@ -32,7 +38,7 @@ def test_a_section_is_searched_by_its_headings_and_its_own_folded_bytes(text: st
     for section in document.sections:
         head = readable_text(source[section.start : section.content].decode())
         own = readable_text(source[section.content : section.end].decode())
-        hidden = "\n".join(filter(None, (head.hidden, own.hidden)))
+        hidden = behind(head, own)
         if section.level or own.text.strip() or hidden:
             text = f"{own.text}\n{hidden}" if hidden else own.text
             headings = "\n".join((*section.path, ""))
@@ -48,7 +54,7 @@ def test_a_document_is_searched_by_its_folded_body(text: str) -> None:
     spans = [one for part in document.sections for one in ((part.start, part.content), (part.content, part.end))]
     parts = [readable_text(source[start:end].decode()) for start, end in spans]
     read = "".join(part.text for part in parts)
-    hidden = "\n".join(part.hidden for part in parts if part.hidden)
+    hidden = "\n".join(filter(None, (behind(*pair) for pair in zip(parts[::2], parts[1::2], strict=True))))
     assert searched(document).body.endswith(f"\n{fold_text(read)}" + (f"\n{fold_text(hidden)}" if hidden else ""))
 
 

@@ -22,11 +22,13 @@ TEXTS = {
     4: "# Notes\n\n" + "filler words " * 40 + "moon\n",
     5: "# Boats\n\nBoats, boats and the moon.\n",
     6: "# Keel\n\nThe [[old keel|keel]] was [laid](yard.md) <b>down</b>, 然后选择**实时预览**\n",
+    7: "# Ropes\n\n使用Python3.11写的摘要, and Redis7.\n",
 }
 QUERIES = [
     "tide", "tides", "tide moon", "boat", "the moon pulls", '"moon pulls"', "tide -moon", "-tide", "café", "cafe",
     "烏龍", "std::vector", "boats AND moon", "tide OR noir", "boats NOT tide", "harbor", "nothing", "tiide",
     '"the keel was laid down"', '"选择实时预览"', "yard",
+    "Python AND 摘要", "摘要 -python", '"Redis 7"', '"使用Python"', "3.11",
     'where do the boats wait for "the tide" tonight my friend',
 ]  # fmt: skip
 
@@ -77,7 +79,7 @@ def test_documents_match_and_score_in_memory_as_in_the_full_text(
 
 @pytest.mark.parametrize("text", ["tide", "moon", "boats moon"])
 def test_half_in_memory_is_scored_with_the_statistics_of_both(whole: ft.FullText, tmp_path: Path, text: str) -> None:
-    half = full_text(tmp_path / "half", {key: TEXTS[key] for key in (1, 4, 5)})
+    half = full_text(tmp_path / "half", {key: TEXTS[key] for key in (1, 4, 5, 6, 7)})
     scorer, _ = expanded_builder(half, in_memory(half, 2, 3), text)
     expected = {key: score for key, score in by_the_full_text(whole, text).items() if key in {2, 3}}
     assert scorer.documents(SearchScope()) == pytest.approx(expected, rel=0.1)
