@@ -18,7 +18,7 @@ from commonplace.index import open_index
 from filtering import documents, filters, passes
 from opensearch_cluster.engines import COMMIT, Engine, cluster, embedded, new_base, page, pages, shown
 from page_store import PageStore
-from support import SOAK, eventually
+from support import Amount, eventually
 
 TEXTS = {
     "setup.md": "---\ntags: [guide, ops/linux]\ntype: Guide\ndate: 2024-02-01\n---\n# Setup\n\nInstall the server.\n\n"
@@ -116,8 +116,12 @@ FILTERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(20 if SOAK else 2))
-def test_a_filtered_answer_is_the_answer_filtered(engine: Engine, seed: int) -> None:
+def test_a_filtered_answer_is_the_answer_filtered(engine: Engine, amount: Amount) -> None:
+    for seed in range(amount(2, 20)):
+        _assert_filtered(engine, seed)
+
+
+def _assert_filtered(engine: Engine, seed: int) -> None:
     chance = random.Random(seed)
     texts = documents(chance, 28)
     base = engine.filled(new_base(), texts)
@@ -134,7 +138,7 @@ def test_a_filtered_answer_is_the_answer_filtered(engine: Engine, seed: int) -> 
         for _ in range(40):
             filter_ = filters(chance)
             wanted = [_scored(hit) for hit in whole if passes(hit.record, filter_)]
-            assert [_scored(hit) for hit in found(text, filter=filter_)] == wanted, (text, filter_)
+            assert [_scored(hit) for hit in found(text, filter=filter_)] == wanted, (seed, text, filter_)
             few = engine.search(base, text, limit=2, filter=filter_)
             assert ([_scored(hit) for hit in few.hits], few.total) == (wanted[:2], len(wanted))
     engine.writer.drop(base)

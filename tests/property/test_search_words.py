@@ -12,7 +12,7 @@ from benchmarks.judged.sets import DEPTH, JudgedSet, write_vault
 from commonplace.domain.query import SearchQuery
 from commonplace.services.searches import search
 from indexed import Indexed
-from support import ROOT, SOAK
+from support import ROOT, Amount
 
 LEAST_RECALL = 0.97
 EXAMPLES = ROOT / "examples" / "kb"
@@ -47,9 +47,9 @@ def test_known_items_of_mixed_scripts_are_found(judged: JudgedSet, base: Indexed
     assert right / len(judged.questions) >= LEAST_RECALL
 
 
-def test_no_notice_denies_a_piece_of_a_text(judged: JudgedSet, base: Indexed) -> None:
+def test_no_notice_denies_a_piece_of_a_text(judged: JudgedSet, base: Indexed, amount: Amount) -> None:
     chance = random.Random(4)
-    for document in chance.sample(judged.documents, 400 if SOAK else 60):
+    for document in chance.sample(judged.documents, amount(60, 400)):
         line = chance.choice(document["text"].split("。\n\n"))
         start = chance.randrange(len(line))
         piece = line[start : start + chance.randrange(1, 14)]
@@ -69,10 +69,10 @@ def _is_cut_between_words(line: str, start: int, piece: str) -> bool:
 
 
 @pytest.mark.parametrize("words", [2, 5, 12])
-def test_a_question_in_capitals_is_answered_as_in_lower_case(harbour: Indexed, words: int) -> None:
+def test_a_question_in_capitals_is_answered_as_in_lower_case(harbour: Indexed, words: int, amount: Amount) -> None:
     chance = random.Random(words)
     texts = [(EXAMPLES / path).read_text(encoding="utf-8").split() for path in harbour.listed()]
-    for _ in range(300 if SOAK else 40):
+    for _ in range(amount(40, 300)):
         text = chance.choice(texts)
         start = chance.randrange(len(text))
         joined = chance.choice(["AND", "OR", "NOT", "and", ""])

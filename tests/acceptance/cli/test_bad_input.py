@@ -126,6 +126,7 @@ def test_every_command_says_what_is_wrong_with_a_page_and_serves_the_rest(bad: B
     assert "Hint: " in nearest
 
 
+@pytest.mark.usefixtures("amount")
 def test_every_command_about_all_pages_lists_the_rest_of_a_read_only_folder_without_a_cache(bad: Bad) -> None:
     (bad.repo.path / "big.md").unlink()  # its size is the other test's
     folders = [bad.repo.path, *(path for path in bad.repo.path.rglob("*") if path.is_dir() and not path.is_symlink())]
@@ -153,6 +154,7 @@ def test_every_command_about_all_pages_lists_the_rest_of_a_read_only_folder_with
     assert said["read a"] == PAGES["a.md"]
 
 
+@pytest.mark.usefixtures("amount")
 def test_a_store_of_projects_with_a_locked_folder_is_served_and_nothing_in_it_is_committed_as_gone(bad: Bad) -> None:
     store = new_repo(bad.place / "store", {"projects/app/main.md": "# App\n", "projects/other/main.md": "# Other\n"})
     for path in (store.path, *store.path.rglob("*")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import unicodedata
@@ -16,9 +15,8 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.ports import History
 from commonplace.store.git.past.revision_walk import renames_of
 from histories import history
-from support import GitRepo, new_repo
+from support import Amount, GitRepo, new_repo
 
-SEEDS = range(200 if os.environ.get("SOAK") else 6)
 STEPS = 60
 NAMES = [f"{folder}{name}.md" for folder in ("", "in/", "in/deep/") for name in ("a", "b", "c", "Tea", "notes")]
 
@@ -120,20 +118,24 @@ def git_line(repo: GitRepo, path: str) -> tuple[Line, bool]:
     return found, copies
 
 
-@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("dated", [False, True], ids=["cold", "dates known"])
-def test_a_history_follows_every_known_move_as_git_does(tmp_path: Path, seed: int, *, dated: bool) -> None:
+def test_a_history_follows_every_known_move_as_git_does(tmp_path: Path, amount: Amount, *, dated: bool) -> None:
+    for seed in range(amount(6, 200)):
+        _assert_history_as_in_git(tmp_path / str(seed), seed, dated=dated)
+
+
+def _assert_history_as_in_git(folder: Path, seed: int, *, dated: bool) -> None:
     moves = Moves(seed)
-    repo = moves.write(tmp_path / "base")
+    repo = moves.write(folder)
     past = history(repo.path)
     spans = past.touched() if dated else {}
     compared = 0
     for path in moves.texts:
         expected = moves.known[path]
-        assert line(past, path) == expected
+        assert line(past, path) == expected, seed
         from_git, copies = git_line(repo, path)
         if not copies:
-            assert from_git == expected
+            assert from_git == expected, seed
             compared += 1
         versions = [content for _, content in past.versions(Address(path))]
         commits = past.log(Address(path), limit=500)
