@@ -66,36 +66,25 @@ def set_line(collection: Collection, path: str, number: int, value: str) -> None
     writes.edit(collection, Address(path), lambda document: change(document.raw))
 
 
-def step_of_the_agent(run: Sequence, view: Collection, direct: Collection, now: dict[str, str]) -> None:
-    """One write of the agent to its view and to the second base. `now` has the agent's path of each page."""
+def step_of_the_agent(run: Sequence, now: dict[str, str]) -> Callable[[Collection], object]:
+    """One write of the agent, for its view and for the second base. `now` has the agent's path of each page."""
     alive = [one for one in now if one not in run.deleted]
     kind = run.chance.choice(["line", "line", "line", "create", "move", "delete"])
-    if kind == "create":
-        run.made += 1
-        path = f"{run.chance.choice(FOLDERS)}new-{run.round}-{run.made}.md"
-        for collection in (view, direct):
-            writes.create(collection, Address(path), f"# New\n\n[a](/{path})\n".encode())
-        return
-    if not alive:
-        return
     name = run.chance.choice(alive)
     path = now[name]
-    if kind == "line":
-        number = run.chance.randrange(LINES)
-        value = f"agent {run.round} {run.chance.randrange(1_000_000)}"
-        for collection in (view, direct):
-            set_line(collection, path, number, value)
-        run.proposed.add((name, number))
-    elif kind == "delete" and len(alive) > 2:
-        for collection in (view, direct):
-            writes.delete(collection, Address(path))
+    run.made += 1
+    if kind == "create":
+        new = f"{run.chance.choice(FOLDERS)}new-{run.round}-{run.made}.md"
+        return lambda collection: writes.create(collection, Address(new), f"# New\n\n[a](/{new})\n".encode())
+    if kind == "delete" and len(alive) > 2:
         run.deleted.add(name)
-    elif kind == "move":
-        run.made += 1
-        new = f"{run.chance.choice(FOLDERS)}moved-{run.round}-{run.made}.md"
-        for collection in (view, direct):
-            writes.rename(collection, Address(path), Address(new))
-        now[name] = new
+        return lambda collection: writes.delete(collection, Address(path))
+    if kind == "move":
+        moved = now[name] = f"{run.chance.choice(FOLDERS)}moved-{run.round}-{run.made}.md"
+        return lambda collection: writes.rename(collection, Address(path), Address(moved))
+    number, value = run.chance.randrange(LINES), f"agent {run.round} {run.chance.randrange(1_000_000)}"
+    run.proposed.add((name, number))
+    return lambda collection: set_line(collection, path, number, value)
 
 
 def step_of_others(run: Sequence, served: Collection, direct: Collection, now: dict[str, str]) -> None:
@@ -124,12 +113,14 @@ def test_accepting_gives_the_bytes_of_writing(tmp_path: Path, amount: Amount) ->
                     step_of_others(run, first.collection, second.collection, now)
                 else:
                     before = first.served()
+                    write = step_of_the_agent(run, now)
                     with first.view() as view:
-                        step_of_the_agent(run, view, second.collection, now)
+                        write(view)
                         assert view.index.revisions() == {
                             one: writes_revision(view, one) for one, _ in view.store.scan()
                         }
                     assert first.served() == before
+                    write(second.collection)
                     found = first.found() if first.open_ids() else None
                     run.touched = {one.address.path for one in found.branches.files(found.proposal)} if found else set()
             if decide(run, first):
