@@ -158,7 +158,7 @@ class Follower:
             commit = common_commit(self.clone.repository, begun_at)
         engine = None if self._tailer is None else self._tailer.status()
         writer = None if self._written is None else self._written.status()
-        return ReplicaStatus(commit, ready, age, problem, self._shared_index(), engine, writer)
+        return ReplicaStatus(commit, ready, age, problem, self._shared_index(), engine, writer, self.clone.packs())
 
     def _shared_index(self) -> str | None:
         if self._tailer is None:

@@ -390,6 +390,8 @@ class ReplicaStatus:
     """State of the index in a search cluster; None without a search cluster."""
     writer: WriterStatus | None = None
     """State of the writes; None for a read-only replica."""
+    packs: int | None = None
+    """Number of packs in the clone, which are gathered in the background; None if it cannot be read."""
 
 
 class Replica(Protocol):

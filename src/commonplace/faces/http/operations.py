@@ -115,6 +115,8 @@ def _state(collection: Collection) -> JsonObject:
         status = collection.replica.status()
         age = None if status.age is None else round(status.age, 1)
         state |= {"commit": status.commit or None, "age_seconds": age, "problem": status.problem or None}
+        if status.packs is not None:
+            state["packs"] = status.packs
         if status.shared_index is not None:
             state["shared_index"] = status.shared_index
     return state

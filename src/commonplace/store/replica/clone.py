@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from subprocess import Popen
 
@@ -54,6 +55,10 @@ _FETCHED = "refs/heads/fetched"
 """Target ref of a fetch, in the temporary repository."""
 _LEASE = "refs/commonplace-fetched/writer"
 _MISSING = "couldn't find remote ref"
+
+
+MAX_COUNTED = 10_000
+"""Maximum number of packs that are counted."""
 
 
 class ReplicaClone:
@@ -178,6 +183,14 @@ class ReplicaClone:
             if listing is not None:
                 store_tags(self.repository, listing)
             return self._follow(known, tip)
+
+    def packs(self) -> int | None:
+        """Number of packs, at most `MAX_COUNTED`; None if their folder cannot be read."""
+        try:
+            with os.scandir(self.path / "objects" / "pack") as entries:
+                return sum(1 for _ in islice((one for one in entries if one.name.endswith(".pack")), MAX_COUNTED))
+        except OSError:
+            return None
 
     def gather(self, started: Callable[[Popen[bytes]], None] | None = None) -> None:
         """Gather what fetches and writes have left, see `packs.gather`. Failures are logged, as nothing depends on it.

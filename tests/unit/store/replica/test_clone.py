@@ -12,6 +12,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import InvalidInputError, NotFoundError, ReadOnlyError, UnavailableError
 from commonplace.store import git_command
+from commonplace.store.replica import clone as clone_module
 from commonplace.store.replica.clone import ReplicaClone
 from commonplace.store.replica.clone_repository import parse_source
 from support import GitRepo, MakeRepo
@@ -53,6 +54,19 @@ def test_it_has_no_commit_before_the_first_fetch_and_the_remotes_after_it(work: 
     assert clone.fetch() == clone.tip() == work.git("rev-parse", "HEAD")
     assert clone.store().read(A) == b"# One\n"
     assert (clone.path / "config").stat().st_mode & 0o077 == 0
+
+
+def test_the_packs_that_fetches_leave_are_counted_up_to_a_bound(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = clone_of(work)
+    assert clone.packs() == 0
+    for number in range(1, 4):
+        pushed(work, f"# {number}\n")
+        clone.fetch()
+        assert clone.packs() == len(list((clone.path / "objects/pack").glob("*.pack"))) == number
+    monkeypatch.setattr(clone_module, "MAX_COUNTED", 2)
+    assert clone.packs() == 2
+    shutil.rmtree(clone.path)
+    assert clone.packs() is None
 
 
 def test_it_follows_forwards_and_after_a_forced_push(work: GitRepo, caplog: pytest.LogCaptureFixture) -> None:

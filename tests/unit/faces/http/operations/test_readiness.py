@@ -116,9 +116,15 @@ def test_a_replica_names_its_commit_and_what_is_wrong(ready: Collection) -> None
     assert listed(probed, None) == {
         "notes": {"ready": True, "commit": COMMIT, "age_seconds": 2.2, "problem": None},
     }
-    following.now = ReplicaStatus("", ready=True, age=None, problem="The remote does not answer.")
+    following.now = ReplicaStatus("", ready=True, age=None, problem="The remote does not answer.", packs=3)
     assert listed(probed, None) == {
-        "notes": {"ready": True, "commit": None, "age_seconds": None, "problem": "The remote does not answer."},
+        "notes": {
+            "ready": True,
+            "commit": None,
+            "age_seconds": None,
+            "problem": "The remote does not answer.",
+            "packs": 3,
+        },
     }
 
 
