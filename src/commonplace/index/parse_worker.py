@@ -73,10 +73,6 @@ def main() -> None:
         sys.stdout = None  # the parent has exited; otherwise Python would flush into the closed pipe at exit
 
 
-if __name__ == "__main__":
-    main()
-
-
 # The data of a document in the index that its bytes determine.
 #
 # It consists of plain values, so that a process that parses files can pass it on cheaply.
@@ -121,3 +117,7 @@ def from_plain(plain: PlainDocument) -> PreparedDocument:
     """The inverse of `to_plain`."""
     columns, links, text = plain
     return PreparedDocument(DocumentColumns._make(columns), LinkColumns._make(links), DocumentText(*text))  # pyright: ignore[reportArgumentType] - what `to_plain` took apart
+
+
+if __name__ == "__main__":
+    main()
