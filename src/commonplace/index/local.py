@@ -231,13 +231,17 @@ class LocalIndex:
 
     def links_from(self, address: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
         """Links of a document, or of all."""
-        return self._query(lambda view: self._links(view).of(address, containing))
+
+        def links(view: IndexView) -> list[ResolvedLink]:
+            return self._links(view).of(address, containing, view.lookup(self._store) if address else None)
+
+        return self._query(links)
 
     def links_to(
         self, address: Address, *, sentences: bool = True, sources: Sequence[Address] | None = None
     ) -> list[ResolvedLink]:
         """Links of other documents to this one, with their sentences if requested."""
-        links = self._query(lambda view: self._links(view).to(address, sources))
+        links = self._query(lambda view: self._links(view).to(address, view.lookup(self._store), sources))
         return with_sentences(self._store, links) if sentences else links
 
     def links_into(self, names: Sequence[str]) -> list[ResolvedLink]:

@@ -118,10 +118,13 @@ def find_broken_links(
 
 
 def _unresolved(connection: sqlite3.Connection, side: PageSide) -> list[_Stored]:
-    """Links that were unresolved at the last resolution, by source, then order."""
+    """Links that led to no document at the last resolution, by source, then order.
+
+    Those that led to another file are among them: the index is not notified when it is deleted.
+    """
     rows = connection.execute(
         "SELECT s.path, l.link, l.side FROM links l JOIN files s ON s.id = l.source"
-        " WHERE l.target IS NULL AND l.attachment IS NULL AND l.readers & ? ORDER BY s.path, l.ordinal",
+        " WHERE l.target IS NULL AND l.readers & ? ORDER BY s.path, l.ordinal",
         (int(side),),
     )
     return cast("list[_Stored]", rows.fetchall())

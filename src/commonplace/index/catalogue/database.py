@@ -97,7 +97,7 @@ _LATE_INDEXES = {
     "links_by_target": "links (target, readers) WHERE target IS NOT NULL",
     "links_by_key": "links (key)",
     "links_by_attachment": "links (attachment) WHERE attachment IS NOT NULL",
-    "links_unresolved": "links (source) WHERE target IS NULL AND attachment IS NULL",
+    "links_to_no_document": "links (source) WHERE target IS NULL",
     "links_by_fragment": "links (target, fragment) WHERE fragment <> ''",
     "links_by_collection": "links (collection) WHERE collection <> ''",
 }

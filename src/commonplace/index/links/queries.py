@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Document, Link
-from commonplace.domain.links import is_text, resolve
+from commonplace.domain.links import is_text, link_key, resolve
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
 from commonplace.domain.query import ResolvedLink
 from commonplace.index.catalogue.database import sql
@@ -30,24 +30,35 @@ class LinkQueries:
     connection: sqlite3.Connection
     side: PageSide
 
-    def of(self, source: Address | None, containing: Sequence[str] = ()) -> list[ResolvedLink]:
+    def of(
+        self, source: Address | None, containing: Sequence[str] = (), lookup: CatalogueLookup | None = None
+    ) -> list[ResolvedLink]:
         """The links of a document, in order.
 
         Args:
             source: The document; None for all documents, by path.
             containing: Only links whose target, fragment, label or relation contains one of these texts; () for all.
+            lookup: Resolves the links again that lead to no document; None for their targets at the last resolution.
         """
         conditions = ["l.source = ?"] if source else ["1"]
         conditions += [f"({' OR '.join(['instr(l.link, ?)'] * len(containing))})"] if containing else []
         keys = (document_key(source.path),) if source else ()
-        return self._resolved(" AND ".join(conditions), (*keys, *containing))
+        links = self._resolved(" AND ".join(conditions), (*keys, *containing))
+        return links if lookup is None else [_current(link, lookup) for link in links]
 
-    def to(self, target: Address, sources: Sequence[Address] | None = None) -> list[ResolvedLink]:
-        """The links of other documents (None: of all other documents) to a document or file, by source, then order."""
+    def to(
+        self, target: Address, lookup: CatalogueLookup, sources: Sequence[Address] | None = None
+    ) -> list[ResolvedLink]:
+        """The links of other documents (None: of all other documents) to a document or file, by source, then order.
+
+        The index is not notified of other files, so links to one are resolved once more.
+        """
         keys = () if sources is None else (encode([document_key(one.path) for one in sources]),)
         among = " AND l.source IN (SELECT value FROM json_each(?))" if keys else ""
         if not target.is_document:
-            return self._resolved(f"l.attachment = ?{among}", (target.path, *keys))
+            named = f"(l.attachment = ? OR (l.target IS NULL AND l.key = ?)){among}"
+            links = self._resolved(named, (target.path, link_key(target.path), *keys))
+            return [link for one in links if (link := _current(one, lookup)).target == target]
         key = document_key(target.path)
         return self._resolved(f"l.target = ? AND l.source <> ?{among}", (key, key, *keys))
 
@@ -68,14 +79,13 @@ class LinkQueries:
         return self._resolved("l.key IN (SELECT value FROM json_each(?))", (encode(list(keys)),))
 
     def unresolved(self, source: Address) -> list[ResolvedLink]:
-        """Links of a document that were unresolved at the last resolution, in order."""
-        key = document_key(source.path)
-        return self._resolved("l.target IS NULL AND l.attachment IS NULL AND l.source = ?", (key,))
+        """Links of a document that led to no document at the last resolution, in order."""
+        return self._resolved("l.target IS NULL AND l.source = ?", (document_key(source.path),))
 
     def broken(self, lookup: CatalogueLookup, source: Address) -> list[ResolvedLink]:
         """Broken links of a document, in order.
 
-        The index is not notified of new other files, so unresolved links are resolved once more.
+        The index is not notified of other files, so links that lead to no document are resolved once more.
         """
         unresolved = (one for one in self.unresolved(source) if not is_text(one.link, source, lookup.sites))
         return [one for one in unresolved if resolve(one.link, source, lookup) is None]
@@ -129,6 +139,13 @@ class LinkQueries:
             link = link_from(stored, side)
             resolved.append(ResolvedLink(source=Address(source), link=link, target=Address(path) if path else None))
         return resolved
+
+
+def _current(one: ResolvedLink, lookup: CatalogueLookup) -> ResolvedLink:
+    """A link with its target as of now, if it is no document."""
+    if one.target is not None and one.target.is_document:
+        return one
+    return replace(one, target=resolve(one.link, one.source, lookup))
 
 
 def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> set[tuple[str, str]]:

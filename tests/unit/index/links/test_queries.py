@@ -137,3 +137,27 @@ def test_snippets_show_the_label_on_whichever_side_it_is(tmp_path: Path) -> None
             (hit,) = index.search(asked).hits
             shown = f"Before the old quay and the new quay, {both_exist}, in [[a|b]]; the pier of Harbour, a berth"
             assert hit.sections[0].snippet == shown
+
+
+def test_links_to_pictures_follow_those_that_come_and_go_after_the_page_was_indexed(tmp_path: Path) -> None:
+    page, names = Address("a.md"), ("x.png", "img/y.png")
+    with Indexed(tmp_path, {"a.md": "![[x.png]] ![](img/y.png)\n"}) as base:
+
+        def states() -> list[tuple[bool, bool, bool, bool]]:
+            base.index.sync()
+            targets = {one.target.path for one in base.index.links_from(page) if one.target}
+            broken = {one.link.target for one in base.index.broken()}
+            alone = {one.link.target for one in base.index.broken(page)}
+            linked = (bool(base.index.links_to(Address(name))) for name in names)
+            return [(name in targets, name not in broken, name not in alone, next(linked)) for name in names]
+
+        assert states() == [(False,) * 4] * 2
+        for name in names:
+            base.write(name, b"picture")
+        assert states() == [(True,) * 4] * 2
+        (base.folder / "x.png").unlink()
+        assert states() == [(False,) * 4, (True,) * 4]
+        base.write("a.md", "![[x.png]] ![](img/y.png) again\n")  # y.png is there when its link is stored
+        assert states() == [(False,) * 4, (True,) * 4]
+        (base.folder / "img/y.png").unlink()
+        assert states() == [(False,) * 4] * 2
