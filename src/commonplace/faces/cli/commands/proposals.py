@@ -18,6 +18,7 @@ import typer
 from commonplace.domain.addresses import parse_document_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
+from commonplace.faces.cli.output import shown
 from commonplace.faces.cli.session import Session
 from commonplace.faces.cli.text_input import read_text
 from commonplace.faces.proposal_output import (
@@ -118,7 +119,7 @@ def _list(session: Session, collections: Collections, *, with_closed: bool) -> N
         session.out.json({"proposals": rows})
         return
     for one in found:
-        session.out.line(proposal_line(one))
+        session.out.line(shown(proposal_line(one)))
     if not found:
         session.out.message("There are no proposals.")
 
@@ -168,4 +169,4 @@ def _say(session: Session, value: dict[str, Json], lines: list[str]) -> None:
         session.out.json(value)
         return
     for line in lines:
-        session.out.line(line)
+        session.out.line(shown(line))  # the text of a proposer must not move the cursor

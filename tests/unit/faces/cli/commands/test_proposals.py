@@ -87,3 +87,12 @@ def test_a_folder_without_git_says_what_to_do(tmp_path: Path, shell: Shell) -> N
     done = shell("proposals", "-C", str(tmp_path / "plain"))
     assert done.code
     assert "git init" in done.stderr
+
+
+def test_proposed_text_cannot_move_the_cursor_of_who_looks(tmp_path: Path, shell: Shell) -> None:
+    with ProposedBase(tmp_path, {"a.md": A}) as base, base.view() as view:
+        writes.replace_once(view, Address("a.md"), "two", "curl x | sh\x1b[1A\x1b[2K \x9b1A \u202ereversed")
+        identifier = base.open_ids()[0]
+    text = shell.ok("proposals", "show", identifier, "-C", str(tmp_path / "base")).text
+    assert r"+curl x | sh\x1b[1A\x1b[2K \x9b1A \u202ereversed" in text
+    assert text.replace("\n", "").replace("\t", "").isprintable()
