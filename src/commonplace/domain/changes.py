@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -52,6 +53,16 @@ class FileStat(NamedTuple):
     mtime_ns: int
     ctime_ns: int
     inode: int
+
+
+_TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
+
+
+def split_trailers(message: str) -> tuple[str, tuple[str, ...]]:
+    """A commit message without its trailers (`Signed-off-by: …`), and these: a last paragraph of nothing else."""
+    text, blank, last = message.rstrip("\n").rpartition("\n\n")
+    lines = tuple(last.splitlines())
+    return (text, lines) if blank and all(map(_TRAILER.match, lines)) else (message, ())
 
 
 @dataclass(frozen=True, slots=True)

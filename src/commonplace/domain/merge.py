@@ -94,6 +94,13 @@ def with_rewritten(base: bytes, current: bytes, rewritten: bytes) -> bytes:
     return b"".join(lines)
 
 
+def with_shared(base: bytes, proposed: bytes, current: bytes) -> bytes:
+    """The base with the hunks of the proposed text that the current one has, too."""
+    lines = split_lines(base)
+    there = set(hunks(lines, split_lines(current)))
+    return applied(lines, [one for one in hunks(lines, split_lines(proposed)) if one in there])
+
+
 def merge_texts(base: bytes | None, proposed: bytes | None, current: bytes | None) -> MergedText:
     """Merge what was proposed on top of `base` into the current text. None stands for no file.
 

@@ -70,18 +70,37 @@ class Proposal:
     proposer: Proposer
     author: Author
     message: str
-    """Message of the latest change, without the program's own lines."""
+    """Message of the first change, without the program's own lines."""
+    more: int = 0
+    """Number of other first lines that the messages of the changes have."""
     when: int
     """Time of the latest commit in Unix seconds."""
     word: str = ""
     """The words with which it was accepted or declined."""
     commit: str = ""
     """The commit that accepted it; "" for none."""
+    branch: str = ""
+    """Name of the branch on which it began; "" if that is not known."""
 
     @property
     def title(self) -> str:
-        """One line: the purpose, else the message's first line."""
-        return self.proposer.purpose or self.message.partition("\n")[0]
+        """One line that names the proposal."""
+        return title_of(self.proposer.purpose, self.message.partition("\n")[0], self.more)
+
+
+def title_of(purpose: str, subject: str, more: int) -> str:
+    """One line for several changes: their purpose, else the first line of the first message, and how many there are."""
+    return purpose or (f"{subject} and {more:,} more" if more > 0 else subject)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedChange:
+    """A write of a proposer."""
+
+    message: str
+    """The message, without the program's own lines."""
+    files: frozenset[Address]
+    """The files that it changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +156,13 @@ class ProposalBranches(Protocol):
         """The bytes of a base or proposed file; None for ""."""
         ...
 
-    def messages(self, proposal: Proposal) -> Sequence[str]:
-        """The message of each change, oldest first."""
+    def changes(self, proposal: Proposal) -> Sequence[ProposedChange]:
+        """The changes, oldest first."""
+        ...
+
+    @property
+    def branch(self) -> str:
+        """Name of the branch that is served; "" for none."""
         ...
 
     def new_id(self) -> str:

@@ -10,7 +10,8 @@ from commonplace.domain.records import iso_timestamp
 if TYPE_CHECKING:
     from commonplace.domain.findings import NewFinding
     from commonplace.domain.proposals import Proposal, ProposedFile
-    from commonplace.services.proposals.decisions import AcceptReceipt, FileReport, FoundProposal, ProposalReport
+    from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
+    from commonplace.services.proposals.reports import FileReport, ProposalReport
 
 
 def proposal_json(found: FoundProposal) -> dict[str, Json]:
@@ -33,6 +34,7 @@ def accept_json(found: FoundProposal, receipt: AcceptReceipt) -> dict[str, Json]
         "collection": found.collection.name,
         **_facts(receipt.proposal),
         "commit": receipt.commit,
+        "branch": receipt.branch,
         "written": [one.path for one in receipt.written],
         "removed": [one.path for one in receipt.removed],
         "new_findings": [_finding_json(one) for one in receipt.new_findings],
@@ -54,12 +56,13 @@ def report_lines(found: FoundProposal, report: ProposalReport) -> list[str]:
     lines = [proposal_line(found)]
     if proposal.word:
         lines.append(one_line(f"{proposal.state.capitalize()}: {proposal.word}"))
-    if len(report.messages) > 1:
-        lines += [one_line(f"- {one.partition(chr(10))[0]}") for one in report.messages]
+    subjects = list(dict.fromkeys(one.partition("\n")[0] for one in report.messages))
+    if len(subjects) > 1:
+        lines += [one_line(f"- {one}") for one in subjects]
     for file in report.files:
-        lines += ["", _action(file.file)]
+        lines += ["", _action_line(file.file)]
         lines += [one.removesuffix("\n") for one in file.diff.splitlines(keepends=True)[2:]]
-        lines += [f"! changed since, at line {one.line}: accept it with your own text" for one in file.conflicts]
+        lines += [f"! changed since, at line {one.line}: accept it with its final text" for one in file.conflicts]
         lines += [one_line(f"! {one.path}: {one.message}") for one in file.new_findings]
         lines += [one_line(f"mends {one.path}: {one.message}") for one in file.mended]
     return lines
@@ -70,8 +73,9 @@ def accept_lines(receipt: AcceptReceipt) -> list[str]:
     proposal = receipt.proposal
     paths = ", ".join(one.path for one in (*receipt.written, *receipt.removed)) or "nothing that was not there already"
     commit = f"  commit {receipt.commit[:12]}" if receipt.commit else ""
+    branch = f" on {receipt.branch}; it began on {proposal.branch}" if receipt.branch else ""
     left = "; the rest stays proposed" if proposal.state == "open" else ""
-    lines = [one_line(f"Accepted {proposal.id}: {paths}{commit}{left}")]
+    lines = [one_line(f"Accepted {proposal.id}: {paths}{commit}{branch}{left}")]
     return [*lines, *(one_line(f"! {one.path}: {one.message}") for one in receipt.new_findings)]
 
 
@@ -105,7 +109,7 @@ def _file_json(report: FileReport) -> dict[str, Json]:
     file = report.file
     return {
         "path": file.address.path,
-        "action": "delete" if not file.proposed else "change" if file.base else "create",
+        "action": _action(file),
         "moved_from": file.moved_from.path if file.moved_from else None,
         "base": file.base,
         "proposed": file.proposed,
@@ -133,9 +137,12 @@ def _text(raw: bytes) -> str:
 
 
 def _action(file: ProposedFile) -> str:
-    path = file.address.path
     if not file.proposed:
-        return f"delete {path}"
+        return "delete"
+    return "move" if file.moved_from else "change" if file.base else "create"
+
+
+def _action_line(file: ProposedFile) -> str:
     if file.moved_from:
-        return f"move {file.moved_from.path} to {path}"
-    return f"change {path}" if file.base else f"create {path}"
+        return f"renamed from {file.moved_from.path} to {file.address.path}"
+    return f"{_action(file)} {file.address.path}"

@@ -14,9 +14,11 @@ from commonplace.settings import Tier
 
 if TYPE_CHECKING:
     from commonplace.faces import proposal_output
-    from commonplace.services.proposals import decisions
+    from commonplace.services.proposals import decisions, reports, selection
 else:
     decisions = LazyModule("commonplace.services.proposals.decisions")
+    reports = LazyModule("commonplace.services.proposals.reports")
+    selection = LazyModule("commonplace.services.proposals.selection")
     proposal_output = LazyModule("commonplace.faces.proposal_output")
 
 MAX_LISTED = 100
@@ -57,7 +59,7 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
     found = decisions.find(services.collections, arguments.id, viewer)
     match action:
         case "show":
-            return "\n".join(proposal_output.report_lines(found, decisions.report(services.collections, found)))
+            return "\n".join(proposal_output.report_lines(found, reports.report(services.collections, found)))
         case "accept":
             return "\n".join(proposal_output.accept_lines(decisions.accept(found, _request(arguments))))
         case "decline":
@@ -68,14 +70,12 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             return f"Your next writes go to {decisions.amend(found, own).id}."
 
 
-def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:
+def _request(arguments: ProposalParameters) -> selection.AcceptRequest:
     page, _, section = (arguments.page or "").partition("#")
-    if arguments.text is not None and not page:
-        raise InvalidInputError("Of which page is the text?", kind="argument", hint="Give page beside text.")
-    return decisions.AcceptRequest(
+    return selection.AcceptRequest(
         pages=(page,) if page else (),
         section=section.replace("#", " > "),
-        texts={} if arguments.text is None else {page: arguments.text},
+        text=arguments.text,
         word=arguments.word or "",
     )
 

@@ -19,12 +19,13 @@ from functools import lru_cache
 import pygit2
 
 from commonplace.domain.addresses import Address, address_or_none
-from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision
+from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, split_trailers
 from commonplace.domain.errors import GitError, NotFoundError, TooLargeError, UnavailableError
 from commonplace.domain.proposals import (
     MAX_PROPOSAL_COMMITS,
     Proposal,
     ProposalState,
+    ProposedChange,
     ProposedFile,
     Proposer,
     is_proposal_id,
@@ -53,6 +54,8 @@ TRAILER = "Proposal"
 """Beginning of the names of the program's trailers. The line `Proposal: <id>` is in every commit of a branch."""
 BASE = "base"
 """Value of the trailer `Proposal-Part` of a commit that states a base instead of a change."""
+REST = "rest"
+"""Value of the trailer `Proposal-Part` of a commit with what stays proposed of earlier changes."""
 MAX_LISTED = 10_000
 """Maximum number of open proposals of a repository."""
 MAX_CLOSED = 1_000
@@ -77,7 +80,8 @@ class BranchPart:
     contents: Mapping[str, bytes | None]
     """New bytes by path from the repository's root; None for a removed file."""
     message: str
-    is_base: bool = False
+    part: str = ""
+    """`BASE`, `REST`, or "" for a change."""
     moved_from: Mapping[str, str] | None = None
     """Old path of each new file that takes the place of a removed one."""
 
@@ -138,14 +142,21 @@ class GitProposals:
         """The bytes of a blob; None for ""."""
         return self.repository.content(revision) if revision else None
 
-    def messages(self, proposal: Proposal) -> Sequence[str]:
-        """The message of each change, oldest first."""
-        chain = self._chain(proposal.id, proposal.tip)
-        return [
-            _without_trailers(_text(one))
-            for one in chain
-            if not {"Proposal-Part", "Proposal-State"} & _stated(one).keys()
-        ]
+    def changes(self, proposal: Proposal) -> Sequence[ProposedChange]:
+        """The changes, oldest first."""
+        trees = TreeDiff(self.repository)
+        found: list[ProposedChange] = []
+        for commit in filter(_is_change, self._chain(proposal.id, proposal.tip)):
+            before = self.repository.tree_of(str(commit.parent_ids[0]) if commit.parent_ids else "")
+            paths = (os.fsdecode(raw) for raw in trees.differing(before, str(commit.tree_id)))
+            files = frozenset(one for path in paths if (one := self._address(path)) is not None)
+            found.append(ProposedChange(_without_trailers(_text(commit)), files))
+        return found
+
+    @property
+    def branch(self) -> str:
+        """Name of the current branch; "" for a detached HEAD."""
+        return self.repository.branch.removeprefix("refs/heads/")
 
     def new_id(self) -> str:
         """The date and six random hex digits."""
@@ -178,6 +189,7 @@ class GitProposals:
         stated = {
             TRAILER: identifier,
             "Proposal-Fork": fork or "none",
+            "Proposal-Branch": known.branch if known else self.branch,
             "Proposal-Caller": proposer.caller,
             "Proposal-Session": proposer.session,
             "Proposal-Client": proposer.client,
@@ -187,8 +199,8 @@ class GitProposals:
             tip = base or fork
             for part in parts:
                 words = commit_message(self.repository, _plain(part.message), author)
-                more = {"Proposal-Part": BASE} if part.is_base else {}
-                tip = new.add(tip, part, _with_trailers(words, {**stated, **more}, part.moved_from))
+                all_stated = {**stated, "Proposal-Part": part.part}
+                tip = new.add(tip, part, _with_trailers(words, all_stated, part.moved_from))
             new.publish(base, tip)
         return tip
 
@@ -197,18 +209,16 @@ class GitProposals:
         bases = {one.address: one.base for one in self.files(proposal)}
         taken = {self.prefix + one.path: self.content(bases[one]) for one in accepted}
         left = {self.prefix + one.path: pair for one, pair in accepted.items() if pair[0] != pair[1]}
-        parts = [BranchPart(taken, "Without what was accepted", is_base=True)]
+        parts = [BranchPart(taken, "Without what was accepted", BASE)]
         if left:
-            parts.append(
-                BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", is_base=True)
-            )
-            parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, proposal.message or "The rest"))
+            parts.append(BranchPart({path: base for path, (base, _) in left.items()}, "What was accepted", BASE))
+            parts.append(BranchPart({path: rest for path, (_, rest) in left.items()}, "The rest", REST))
         tip = self.commit(proposal.id, parts, proposal.proposer, proposal.author)
         return self._facts(proposal.id, tip, OPEN)
 
     def take_up(self, proposal: Proposal, proposer: Proposer) -> Proposal:
         """Let the proposer's next writes go to a proposal; needs the lock."""
-        part = BranchPart({}, "Taken up", is_base=True)
+        part = BranchPart({}, "Taken up", BASE)
         return self._facts(proposal.id, self.commit(proposal.id, [part], proposer, proposal.author), OPEN)
 
     def close(
@@ -223,6 +233,7 @@ class GitProposals:
         stated = {
             TRAILER: proposal.id,
             "Proposal-Fork": _fork(self.repository.commit(proposal.tip)) or "none",
+            "Proposal-Branch": proposal.branch,
             "Proposal-State": state,
             "Proposal-Commit": commit,
             "Proposal-Caller": proposer.caller,
@@ -273,8 +284,8 @@ class GitProposals:
         if not chain:
             raise NotFoundError("There is no such proposal.", kind="proposal")
         latest = next(one for one in reversed(chain) if _stated(one).get(TRAILER) == identifier)
-        changes = [one for one in chain if not {"Proposal-Part", "Proposal-State"} & _stated(one).keys()]
-        last = changes[-1] if changes else latest
+        changes = [one for one in chain if _is_change(one)] or [latest]
+        subjects = {_text(one).partition("\n")[0] for one in changes}
         stated = _stated(latest)
         state = stated.get("Proposal-State", "")
         is_closed = folder == CLOSED and state in {"accepted", "declined", "withdrawn"}
@@ -288,11 +299,13 @@ class GitProposals:
                 stated.get("Proposal-Purpose", ""),
                 stated.get("Proposal-Client", ""),
             ),
-            author=Author(last.author.name, last.author.email),
-            message=_without_trailers(_text(last)),
+            author=Author(changes[-1].author.name, changes[-1].author.email),
+            message=_without_trailers(_text(changes[0])),
+            more=len(subjects) - 1,
             when=chain[-1].commit_time,
             word=_word(latest, state) if is_closed else "",
             commit=stated.get("Proposal-Commit", "") if is_closed else "",
+            branch=stated.get("Proposal-Branch", ""),
         )
 
     def _chain(self, identifier: str, tip: str) -> list[pygit2.Commit]:
@@ -449,6 +462,10 @@ def _text(commit: pygit2.Commit) -> str:
     return commit.raw_message.decode("utf-8", "replace")
 
 
+def _is_change(commit: pygit2.Commit) -> bool:
+    return not {"Proposal-Part", "Proposal-State"} & _stated(commit).keys()
+
+
 def _fork(commit: pygit2.Commit) -> str:
     """The served commit on which a branch began; "" for none."""
     fork = _stated(commit).get("Proposal-Fork", "")
@@ -496,7 +513,10 @@ def _without_trailers(message: str) -> str:
 
 
 def _word(commit: pygit2.Commit, state: str) -> str:
-    text = _without_trailers(_text(commit))
+    """The word of a closing commit, without the line that names the program through which it was closed."""
+    text, trailers = split_trailers(_without_trailers(_text(commit)))
+    own = [one for one in trailers if not one.startswith("Co-authored-by: ")]
+    text = f"{text}\n\n{chr(10).join(own)}".strip("\n")
     return "" if text == state.capitalize() else text
 
 

@@ -14,7 +14,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.proposals import Proposer, ServedView, record_proposed
 from commonplace.domain.revisions import revision_of
-from commonplace.store.folder.proposal_branches import BranchPart, GitProposals
+from commonplace.store.folder.proposal_branches import BASE, BranchPart, GitProposals
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.names import missing_file, require_moved
 
@@ -163,7 +163,7 @@ class ProposedStore(ServedView):
                 entry = self._branches.repository.entry(tip, prefix + address.path)
                 if (entry.id if entry else "") != (revision_of(base) if base is not None else ""):
                     seen[prefix + address.path] = base
-        parts = [BranchPart(seen, "What was served", is_base=True)] if seen else []
+        parts = [BranchPart(seen, "What was served", BASE)] if seen else []
         moved = {prefix + new.path: prefix + old.path for new, old in draft.moved_from.items() if new in changes}
         contents = {prefix + address.path: content for address, content in changes.items()}
         return [*parts, BranchPart(contents, message, moved_from=moved)]

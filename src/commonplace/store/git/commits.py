@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pygit2
 
-from commonplace.domain.changes import CURRENT_CLIENT, Author
+from commonplace.domain.changes import CURRENT_CLIENT, Author, split_trailers
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.git.objects import (
@@ -416,7 +416,6 @@ MAX_PROGRAM = 100
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
 _OUTER = " .,:;\"'"
 _NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
-_TRAILER = re.compile(r"[A-Za-z0-9-]+: |\s")
 _RAW_DATE = re.compile(r"@?(\d{1,11}) ([+-])(\d\d)(\d\d)")
 
 
@@ -482,9 +481,7 @@ def with_trailer(message: str, line: str) -> str:
     """A cleaned message with a trailer (`Signed-off-by: …`), in its last paragraph if that consists of trailers."""
     if line in message.splitlines():
         return message
-    last = message.rstrip("\n").rpartition("\n\n")[2]
-    has_trailers = "\n\n" in message and all(_TRAILER.match(text) for text in last.splitlines())
-    return f"{message}{'' if has_trailers else chr(10)}{line}\n"
+    return f"{message}{'' if split_trailers(message)[1] else chr(10)}{line}\n"
 
 
 def _first(*candidates: str | None) -> str:

@@ -77,6 +77,16 @@ def test_a_writer_decides_on_all(base: ProposedBase) -> None:
     assert "Declined: No more" in run(base, "propose", action="show", id=second)
 
 
+def test_the_text_that_is_given_is_what_the_page_says(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    writer = proposer_of("key:person", "session 9")
+    writes.replace_once(base.collection, Address("a.md"), "two", "zwei")
+    with pytest.raises(InvalidInputError, match="whole page"):
+        run(base, "write", writer, action="accept", id=identifier, page="a#Plan", text="x")
+    assert "Accepted" in run(base, "write", writer, action="accept", id=identifier, page="a", text="# A\n\nfinal\n")
+    assert base.texts()["a.md"] == b"# A\n\nfinal\n"
+
+
 def test_a_toolset_at_propose_has_the_writing_tools_and_this_one() -> None:
     rows = tuple(
         Tool(name=tier, title="", description="", handler=PROPOSALS.handler, tier=tier, proposes=proposes)

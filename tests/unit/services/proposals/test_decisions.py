@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
 from commonplace.domain.errors import ConflictError, ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.faces.proposal_output import accept_lines
 from commonplace.services import writes
-from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import AcceptRequest, ProposalConflictError
+from commonplace.services.proposals import decisions, reports
+from commonplace.services.proposals.decisions import ProposalConflictError
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposer_of
 from proposing import AGENT, ProposedBase, text_of
 
@@ -89,17 +92,148 @@ def test_a_conflict_is_shown_and_ends_with_the_persons_own_text(tmp_path: Path) 
         assert base.served() == before
         assert base.open_ids()
         text = A.replace("two", "both")
-        with pytest.raises(ProposalConflictError):
-            base.accept("", AcceptRequest(texts={"a.md": text}))
-        with base.view() as view:  # the proposer works the newer text in
+        assert f"accept {base.open_ids()[0]} --page a.md --text FILE" in caught.value.hint
+        assert base.accept("", AcceptRequest(pages=("a",), text=text)).proposal.state == "accepted"
+        assert base.texts()["a.md"] == text.encode()
+
+
+def test_a_conflict_ends_when_the_proposer_works_the_newer_text_in(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        writes.replace_once(base.collection, Address("a.md"), "two", "zwei")
+        with base.view() as view:
             writes.replace_once(view, Address("a.md"), "TWO", "zwei")
         assert base.accept().proposal.state == "accepted"
+
+
+@pytest.mark.parametrize("page", ["b", "b.md", "/b.md", "B", "base:b.md"])
+def test_the_final_text_decides_on_a_deleted_page_that_was_edited_since(tmp_path: Path, page: str) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.delete(view, Address("b.md"))
+        writes.append(base.collection, Address("b.md"), "More\n")
+        assert base.accept("", AcceptRequest(pages=(page,), text="# B\n\nboth\n")).proposal.state == "accepted"
+        assert base.texts()["b.md"] == b"# B\n\nboth\n"
+
+
+@pytest.mark.parametrize("page", ["b", "sub/c", "c", "sub/c.md"])
+def test_the_final_text_decides_on_a_renamed_page_that_was_edited_since(tmp_path: Path, page: str) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, Address("b.md"), Address("sub/c.md"))
+            writes.replace_once(view, Address("sub/c.md"), "beta", "BETA")
+        writes.replace_once(base.collection, Address("b.md"), "beta", "Beta")
+        with pytest.raises(ProposalConflictError) as caught:
+            base.accept()
+        assert "--page sub/c.md --text FILE" in caught.value.hint
+        receipt = base.accept("", AcceptRequest(pages=(page,), text="# B\n\nboth\n"))
+        assert receipt.proposal.state == "accepted"
+        assert base.texts()["sub/c.md"] == b"# B\n\nboth\n"
+        assert "b.md" not in base.texts()
+        assert b"alpha [b](sub/c.md)" in base.texts()["a.md"]
+
+
+def test_the_final_text_decides_on_a_move_whose_place_was_taken_since(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        with base.view() as view:
+            writes.rename(view, Address("b.md"), Address("c.md"))
+        writes.create(base.collection, Address("c.md"), b"# C\n")
+        writes.append(base.collection, Address("b.md"), "More\n")
+        base.accept("", AcceptRequest(pages=("c",), text="# B and C\n"))
+        assert base.texts()["c.md"] == b"# B and C\n"
+        assert "b.md" not in base.texts()
+
+
+def test_the_commit_of_a_part_tells_that_part(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        for program, (old, new, page) in (
+            ("Alpha", ("one", "ONE", "a.md")),
+            ("Beta", ("two", "TWO", "a.md")),
+            ("Beta", ("beta", "BETA", "b.md")),
+            ("Gamma", ("line", "a line", "crlf.md")),
+        ):
+            token = CURRENT_CLIENT.set(ClientProgram(program, "co-author"))
+            propose(base, old, new, page)
+            CURRENT_CLIENT.reset(token)
+        assert base.found().proposal.title == "Update: a and 2 more"
+        base.accept("", AcceptRequest(pages=("a",), section="Plan"))
+        assert "Update: b" not in base.repo.git("log", "-1", "--format=%B")
+        base.accept("", AcceptRequest(pages=("b",)))
+        lines = base.repo.git("log", "-1", "--format=%B").splitlines()
+        assert lines[0] == "Update: b"
+        assert [one for one in lines if one.startswith("Co-")] == ["Co-authored-by: Beta <beta@localhost>"]
+        base.accept()
+        lines = base.repo.git("log", "-1", "--format=%B").splitlines()
+        assert lines[:4] == ["Update: a and 1 more", "", "- Update: a", "- Update: crlf"]
+        names = base.repo.git("log", "-1", "--format=%(trailers:key=Co-authored-by,valueonly)").split("\n")
+        assert [one.partition(" ")[0] for one in names if one] == ["Alpha", "Beta", "Gamma"]
+
+
+def test_the_word_is_without_the_program_that_carried_it(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        for word in ("No, 90.", ""):
+            propose(base, "two", "TWO")
+            found = base.found()
+            token = CURRENT_CLIENT.set(ClientProgram("Alpha", "co-author"))
+            decisions.decline(found, word)
+            CURRENT_CLIENT.reset(token)
+            assert base.closed(found.proposal.id).word == word
+
+
+def test_a_move_is_shown_against_the_old_page(tmp_path: Path) -> None:
+    pages: dict[str, str | bytes] = {
+        "a.md": "# A\n\n[b](b.md) and [[nowhere]]\n",
+        "b.md": "# B\n\n[[gone]] and [x](gone.md) and [a](a.md)\n",
+    }
+    with ProposedBase(tmp_path, pages) as base:
+        with base.view() as view:
+            writes.rename(view, Address("b.md"), Address("sub/c.md"))
+            writes.append(view, Address("sub/c.md"), "New, see [[lost]]\n")
+        report = reports.report(base.services.collections, base.found())
+        moved = next(one for one in report.files if one.file.moved_from)
+        assert [one.file.address.path for one in report.files] == ["a.md", "sub/c.md"]
+        assert "+New, see [[lost]]\n" in moved.diff
+        assert "# B\n" not in moved.diff.replace("\n # B\n", "")
+        assert [(one.path, one.message) for file in report.files for one in file.new_findings] == [
+            ("sub/c.md", "The link to 'lost' leads nowhere.")
+        ]
+        assert [one for file in report.files for one in file.mended] == []
+        receipt = base.accept()
+        assert [one.message for one in receipt.new_findings] == ["The link to 'lost' leads nowhere."]
+
+
+def test_links_that_went_with_an_accepted_move_wait_no_longer(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "two", "TWO")
+        with base.view() as view:
+            writes.rename(view, Address("b.md"), Address("sub/c.md"))
+        base.accept("", AcceptRequest(pages=("b",)))
+        (left,) = reports.report(base.services.collections, base.found()).files
+        assert [one for one in left.diff.splitlines()[2:] if one[0] in "+-"] == ["-two", "+TWO"]
+        assert base.accept().proposal.state == "accepted"
+        propose(base, "TWO", "two")
+        with base.view() as view:
+            writes.rename(view, Address("sub/c.md"), Address("b.md"))
+        base.accept("", AcceptRequest(pages=("a",)))
+        assert base.accept("", AcceptRequest(pages=("b",))).proposal.state == "accepted"
+
+
+def test_the_branch_is_named_if_it_is_not_that_on_which_the_proposal_began(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "one", "ONE")
+        propose(base, "beta", "BETA", "b.md")
+        assert base.accept("", AcceptRequest(pages=("a",))).branch == ""
+        base.repo.git("switch", "--quiet", "-c", "draft")
+        receipt = base.accept()
+        assert (receipt.branch, receipt.proposal.branch) == ("draft", "main")
+        (line,) = accept_lines(receipt)
+        assert " on draft; it began on main" in line
 
 
 def test_an_edited_text_is_accepted_in_place_of_the_proposed_one(tmp_path: Path) -> None:
     with ProposedBase(tmp_path, PAGES) as base:
         propose(base, "two", "TWO")
-        receipt = base.accept("", AcceptRequest(pages=("a.md",), texts={"a.md": A.replace("two", "2")}))
+        receipt = base.accept("", AcceptRequest(pages=("a.md",), text=A.replace("two", "2")))
         assert base.texts()["a.md"] == A.replace("two", "2").encode()
         assert receipt.proposal.state == "accepted"
 
@@ -135,7 +269,7 @@ def test_deletions_are_accepted_and_conflict_with_changes(tmp_path: Path) -> Non
     with ProposedBase(tmp_path, PAGES) as base:
         with base.view() as view:
             writes.delete(view, Address("b.md"))
-        report = decisions.report(base.services.collections, base.found())
+        report = reports.report(base.services.collections, base.found())
         assert [(one.rule, one.path) for one in report.files[0].new_findings] == [("broken_link", "a.md")]
         writes.append(base.collection, Address("b.md"), "More\n")
         with pytest.raises(ProposalConflictError, match=r"b\.md"):
@@ -163,7 +297,7 @@ def test_uncommitted_text_is_the_base(tmp_path: Path) -> None:
         before = base.served()
         propose(base, "two", "TWO")
         assert base.served() == before
-        report = decisions.report(base.services.collections, base.found())
+        report = reports.report(base.services.collections, base.found())
         assert report.files[0].diff.count("\n+") == 2
         assert "saved" not in report.files[0].diff.replace(" saved", "", 1)
         base.accept()
@@ -248,7 +382,10 @@ def test_only_the_state_that_was_shown_is_accepted_if_it_is_named(tmp_path: Path
         (AcceptRequest(section="Plan"), InvalidInputError),
         (AcceptRequest(pages=("a.md",), section="Nowhere"), NotFoundError),
         (AcceptRequest(pages=("new.md",), section="Plan"), InvalidInputError),
-        (AcceptRequest(texts={"b.md": "x"}), NotFoundError),
+        (AcceptRequest(pages=("b",), text="x"), NotFoundError),
+        (AcceptRequest(text="x"), InvalidInputError),
+        (AcceptRequest(pages=("a", "new"), text="x"), InvalidInputError),
+        (AcceptRequest(pages=("a",), section="Plan", text="x"), InvalidInputError),
     ],
 )
 def test_what_cannot_be_accepted_is_refused_and_nothing_is_written(

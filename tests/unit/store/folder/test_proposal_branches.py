@@ -10,7 +10,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import GitError, NotFoundError, UnavailableError
 from commonplace.services import writes
-from commonplace.services.proposals import decisions
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.store.folder import proposal_branches
 from commonplace.store.folder.proposal_branches import GitProposals
 from commonplace.store.git.repository import GitRepository
@@ -96,7 +96,7 @@ def test_hostile_entries_of_a_branch_are_not_files_of_the_proposal(tmp_path: Pat
         base.repo.git("switch", "--quiet", "main")
         paths = [one.address.path for one in base.found().branches.files(base.found().proposal)]
         assert "link.md" not in paths
-        base.accept("", decisions.AcceptRequest(pages=("a.md",)))
+        base.accept("", AcceptRequest(pages=("a.md",)))
         assert sorted(path.name for path in base.repo.path.iterdir() if path.name != ".git") == ["a.md", "b.md"]
 
 

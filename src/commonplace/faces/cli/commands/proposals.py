@@ -2,9 +2,10 @@
 
 As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client", "caller", "when", "tip",
 "word", "accepted_as"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`. The list is `{"proposals": [..]}`.
-`show` adds `messages` and `files`, each with `path`, `action` (`create`, `change`, `delete`), `moved_from`, `base`,
-`proposed`, `diff`, `conflicts` (`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept` adds
-`commit`, `written`, `removed` and `new_findings`; `push` gives `{"pushed": TEXT}`.
+`show` adds `messages` and `files`, each with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`,
+`base`, `proposed`, `diff`, `conflicts` (`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept`
+adds `commit`, `branch` (if the proposal began on another one), `written`, `removed` and `new_findings`; `push` gives
+`{"pushed": TEXT}`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from commonplace.faces.proposal_output import (
 )
 from commonplace.services import writes
 from commonplace.services.collections import Collections
-from commonplace.services.proposals import decisions
-from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+from commonplace.services.proposals import decisions, reports
+from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.proposals.selection import AcceptRequest
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.writes import WriteRequest
 
@@ -49,7 +51,7 @@ class DecisionOptions:
     ] = field(default_factory=list[str])
     section: Annotated[str, typer.Option(metavar="HEADING", help="Accept this section of the one --page only.")] = ""
     text: Annotated[
-        str, typer.Option(metavar="FILE", help="Accept the text of FILE (- for standard input) as the one --page.")
+        str, typer.Option(metavar="FILE", help="Write FILE (- for standard input) as the one --page: its final text.")
     ] = ""
     word: Annotated[str, typer.Option("--word", "-m", metavar="TEXT", help="What the proposer reads.")] = ""
     tip: Annotated[
@@ -73,7 +75,8 @@ def command(
         commonplace proposals
         commonplace proposals show 20260301-1a2b3c
         commonplace proposals accept 20260301-1a2b3c
-        commonplace proposals accept 20260301-1a2b3c --page idea.md --section Plan
+        commonplace proposals accept 20260301-1a2b3c --page idea --section Plan
+        commonplace proposals accept 20260301-1a2b3c --page idea --text final.md
         commonplace proposals decline 20260301-1a2b3c --word "Keep the title"
         commonplace proposals amend 20260301-1a2b3c idea.md better.md
 
@@ -91,7 +94,7 @@ def command(
     if action == "show":
         with session.opened() as collections:
             found = decisions.find(collections, identifier)
-            report = decisions.report(collections, found)
+            report = reports.report(collections, found)
             _say(session, report_json(found, report), report_lines(found, report))
         return
     with session.opened_for_writing(commit=True) as collections:
@@ -126,10 +129,8 @@ def _list(session: Session, collections: Collections, *, with_closed: bool) -> N
 
 def _request(session: Session, how: DecisionOptions) -> AcceptRequest:
     pages = tuple(session.relative(one) for one in how.pages)
-    if how.text and len(pages) != 1:
-        raise InvalidInputError("Of which page is the text?", kind="option", hint="Give one --page beside --text.")
-    texts = {pages[0]: read_text(how.text, session.out).decode()} if how.text else {}
-    return AcceptRequest(pages=pages, section=how.section, texts=texts, word=how.word, tip=how.tip)
+    text = read_text(how.text, session.out).decode() if how.text else None
+    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=how.tip)
 
 
 def _amend(session: Session, found: FoundProposal, page: str, file: str, message: str) -> None:

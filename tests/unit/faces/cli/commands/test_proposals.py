@@ -82,6 +82,30 @@ def test_a_conflict_names_its_sides(tmp_path: Path, shell: Shell, identifier: st
     assert (folder / "a.md").read_text(encoding="utf-8") == A.replace("two", "zwei")
 
 
+def test_the_text_that_is_given_is_what_the_page_says(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    folder = tmp_path / "base"
+    (folder / "a.md").write_text(A.replace("two", "zwei"), encoding="utf-8")
+    (tmp_path / "final.md").write_text("# A\n\nfinal\n", encoding="utf-8")
+    text = ("--text", str(tmp_path / "final.md"))
+    refused = shell("proposals", "accept", identifier, *text, "-C", str(folder))
+    assert refused.code
+    assert "Of which page" in refused.stderr
+    done = shell.ok("proposals", "accept", identifier, "--page", "a", *text, "-C", str(folder))
+    assert "a.md" in done.text
+    assert (folder / "a.md").read_text(encoding="utf-8") == "# A\n\nfinal\n"
+    assert (folder / "b.md").read_text(encoding="utf-8") == "# B\n"
+
+
+def test_a_move_is_shown_as_one(tmp_path: Path, shell: Shell) -> None:
+    with ProposedBase(tmp_path, {"a.md": A, "b.md": "# B\n\n[[nowhere]]\n"}) as base, base.view() as view:
+        writes.rename(view, Address("b.md"), Address("sub/c.md"))
+        identifier = base.open_ids()[0]
+    shown = shell.ok("proposals", "show", identifier, "-C", str(tmp_path / "base"))
+    assert shown.lines[1:] == ["", "renamed from b.md to sub/c.md"]
+    (file,) = shell.ok("proposals", "show", identifier, "-C", str(tmp_path / "base"), "--json").json["files"]
+    assert (file["action"], file["path"], file["moved_from"]) == ("move", "sub/c.md", "b.md")
+
+
 def test_a_folder_without_git_says_what_to_do(tmp_path: Path, shell: Shell) -> None:
     (tmp_path / "plain").mkdir()
     done = shell("proposals", "-C", str(tmp_path / "plain"))
