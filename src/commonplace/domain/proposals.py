@@ -291,6 +291,10 @@ class ServedView:
         """Paths of the folders directly in a folder."""
         return self._served.folders(folder)
 
+    def changed(self) -> Mapping[Address, Revision]:
+        """The files that differ from the served ones, with their revisions; "" for a deleted one."""
+        return {}
+
     def committing(self) -> Store:
         """This store itself."""
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import get_args
+from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -30,10 +30,8 @@ def bad_arguments(error: ValidationError, params: type[BaseModel] | None = None)
     valid = "".join(dict.fromkeys(_valid(params, location[:-1]) for location in unknown)) if params else ""
     missing = [_where(e["loc"]) for e in error.errors() if e["type"] == "missing"]
     if missing:
-        message, hint = (
-            " ".join([f"Missing argument: {', '.join(missing)}.", *sentences]),
-            f"Give {', '.join(missing)}.",
-        )
+        message = " ".join([f"Missing argument: {', '.join(missing)}.", *sentences])
+        hint = f"Give {', '.join(f'{name}{_choices(params, name)}' for name in missing)}."
         return InvalidInputError(message, kind="argument", hint=hint + valid, missing=missing)
     wrong: dict[tuple[str, str], dict[str, None]] = {}
     for problem in error.errors(include_url=False):
@@ -59,6 +57,14 @@ def _valid(params: type[BaseModel], location: tuple[int | str, ...]) -> str:
     names = ", ".join(one.alias or name for name, one in models[0].model_fields.items())
     inside = f" in {location[0]}" if location else ""
     return f" Valid{inside}: {names}." if names else " There are none."
+
+
+def _choices(params: type[BaseModel] | None, name: str) -> str:
+    """The valid values of an argument in parentheses; "" if it takes others than a few words."""
+    fields = params.model_fields.items() if params else ()
+    annotation = next((one.annotation for key, one in fields if name in {key, one.alias}), None)
+    words = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return f" ({', '.join(map(str, words))})" if words else ""
 
 
 def _models(annotation: object) -> list[type[BaseModel]]:

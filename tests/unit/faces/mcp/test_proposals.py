@@ -13,8 +13,12 @@ from commonplace.domain.proposals import Proposer
 from commonplace.faces.mcp.proposals import PROPOSALS, tools_with_proposals
 from commonplace.faces.mcp.toolset import Call, Tool, Toolset, allowed_tools
 from commonplace.services import writes
+from commonplace.services.collections import Collections
 from commonplace.services.proposals.views import proposer_of
+from commonplace.services.services import Services
 from commonplace.settings import Tier
+from commonplace.toolsets.notes.mcp.changes import changes
+from commonplace.toolsets.notes.mcp.parameters import NotesChanges
 from proposing import AGENT, ProposedBase
 
 MAX_SCHEMA_TOKENS = 120
@@ -75,6 +79,26 @@ def test_a_writer_decides_on_all(base: ProposedBase) -> None:
     second = base.open_ids()[0]
     assert run(base, "admin", writer, action="decline", id=second, word="No\nmore") == f"Declined {second}."
     assert "Declined: No more" in run(base, "propose", action="show", id=second)
+
+
+def test_a_missing_action_is_answered_with_the_valid_ones(base: ProposedBase) -> None:
+    with pytest.raises(InvalidInputError, match="Missing argument: action") as caught:
+        run(base, "propose")
+    assert caught.value.hint == "Give action (list, show, accept, decline, amend, withdraw)."
+
+
+def test_changes_tell_proposed_pages_from_those_that_are_not_committed(base: ProposedBase) -> None:
+    with base.view() as view:
+        writes.create(view, Address("sub/new.md"), b"# New\n")
+    base.repo.write("b.md", "# B\n")
+    base.index.sync()
+    with base.view(writes=False) as view:
+        services = Services(collections=Collections(lambda: [view]))
+        call = Call(services=services, tier="propose", progress=lambda _done, _total: None, proposer=AGENT)
+        lines = str(changes(call, NotesChanges())).splitlines()
+        assert lines[:2] == ["Proposed, not yet in the base: a.md, sub/new.md", "Not committed: b.md"]
+        assert str(changes(call, NotesChanges(folder="sub"))).splitlines()[0].endswith("base: sub/new.md")
+        assert str(changes(call, NotesChanges(page="a"))).splitlines()[0].endswith("base: a.md")
 
 
 def test_the_text_that_is_given_is_what_the_page_says(base: ProposedBase) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.markdown.paths import ends_path
+from commonplace.domain.proposals import ServedView
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import is_revision
 from commonplace.domain.words.moments import parse_moment
@@ -246,18 +247,26 @@ def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
 def _uncommitted(collection: Collection, wanted: ChangeFilter, *, diff: bool) -> list[str]:
     if wanted.by:
         return []
+    store = collection.store
+    changed: Mapping[Address, str] = store.changed() if isinstance(store, ServedView) else {}
+    proposed = [one for one in changed if one.path.startswith(wanted.prefix) and wanted.address in {None, one}]
     known = collection.index.revisions(Filter(prefix=wanted.prefix))
-    if wanted.address:
-        known = {address: revision for address, revision in known.items() if address == wanted.address}
+    known = {one: known[one] for one in known if wanted.address in {None, one} and one not in changed}
+    lines = [f"Proposed, not yet in the base: {_paths(sorted(proposed))}"] if proposed else []
     history = collection.store.history
     found = sorted(history.uncommitted(known))
     if not found:
-        return []
-    more = f" and {len(found) - MAX_PAGES_NAMED} more" if len(found) > MAX_PAGES_NAMED else ""
-    shown = found[:MAX_PAGES_NAMED]
-    lines = [f"Not committed: {', '.join(one.path for one in shown)}{more}"]
+        return lines
+    lines.append(f"Not committed: {_paths(found)}")
     head = history.head()
-    return lines + [line for one in shown for line in _diff(collection, one, head, "")] if diff and head else lines
+    shown = found[:MAX_PAGES_NAMED] if diff and head else []
+    return lines + [line for one in shown for line in _diff(collection, one, head, "")]
+
+
+def _paths(addresses: Sequence[Address]) -> str:
+    """The first paths, and the number of the others."""
+    more = f" and {len(addresses) - MAX_PAGES_NAMED} more" if len(addresses) > MAX_PAGES_NAMED else ""
+    return ", ".join(one.path for one in addresses[:MAX_PAGES_NAMED]) + more
 
 
 def _without_history(collection: Collection, wanted: ChangeFilter) -> list[str]:
