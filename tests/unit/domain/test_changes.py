@@ -6,7 +6,14 @@ from contextlib import suppress
 from threading import Thread
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import FileStat, Receipt, RetainedCopy, record_retained, recording_retained
+from commonplace.domain.changes import (
+    FileStat,
+    Receipt,
+    RetainedCopy,
+    record_retained,
+    recording_retained,
+    split_trailers,
+)
 
 ONE = RetainedCopy(Address("a.md"), "1" * 40, "trash", until=9)
 OTHER = RetainedCopy(Address("b.md"), "2" * 40, "commit", commit="3" * 40)
@@ -62,3 +69,9 @@ def test_receipts_share_no_mapping() -> None:
     first, second = Receipt(""), Receipt("")
     first.revisions[ONE.address] = ONE.revision
     assert second.revisions == {}
+
+
+def test_trailers_are_a_last_paragraph_of_nothing_else() -> None:
+    assert split_trailers("Fix\n\nBody\n\nA: 1\nB-c: 2\n") == ("Fix\n\nBody", ("A: 1", "B-c: 2"))
+    for message in ("Fix: it", "Fix\n\nBody", "Fix\n\nA: 1\nBody", ""):
+        assert split_trailers(message) == (message, ())

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.domain.merge import applied, hunks, merge_texts, split_lines, with_rewritten
+from commonplace.domain.merge import applied, hunks, merge_texts, split_lines, with_rewritten, with_shared
 
 BASE = b"one\ntwo\nthree\nfour\nfive\n"
 texts = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"d"]), max_size=8).map(b"".join)
@@ -24,6 +24,13 @@ def test_a_conflict_has_its_place_in_the_current_text_and_three_sides() -> None:
     assert merged.content is None
     (conflict,) = merged.conflicts
     assert (conflict.line, conflict.base, conflict.proposed, conflict.current) == (5, b"four\n", b"4\n", b"IV\n")
+
+
+def test_what_both_sides_changed_alike_becomes_the_base() -> None:
+    proposed = BASE.replace(b"one", b"ONE").replace(b"three", b"3")
+    assert with_shared(BASE, proposed, BASE.replace(b"three", b"3") + b"six\n") == BASE.replace(b"three", b"3")
+    assert with_shared(BASE, proposed, proposed) == proposed
+    assert with_shared(BASE, proposed, BASE.replace(b"three", b"III")) == BASE
 
 
 def test_a_deletion_is_merged_with_no_change() -> None:
