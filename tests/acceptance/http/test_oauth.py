@@ -157,7 +157,8 @@ def test_a_client_without_a_token_learns_where_to_get_one(server: Server, issuer
         document = server.ask("GET", path).json
         assert document["resource"] == f"{PUBLIC}/mcp"
         assert document["authorization_servers"] == [issuer]
-        assert document["scopes_supported"] == ["commonplace:read", "commonplace:write", "commonplace:admin"]
+        scopes = ["commonplace:read", "commonplace:propose", "commonplace:write", "commonplace:admin"]
+        assert document["scopes_supported"] == scopes
 
 
 def test_a_provider_that_is_away_is_told_from_a_wrong_token(git_repo: MakeRepo, cache_dir: Path) -> None:
