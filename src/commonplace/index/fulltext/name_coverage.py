@@ -33,7 +33,7 @@ _UP_TO = {str(level): re.compile(f"[0-{level}]") for level in range(1, 7)}
 """Finds the next section of a level or a higher rank."""
 
 
-class Coverage(NamedTuple):
+class NameCoverage(NamedTuple):
     """Shares of a query, 0 to 1."""
 
     title: float = 0.0
@@ -44,7 +44,7 @@ class Coverage(NamedTuple):
     """Ordinals of sections with the share `title`; some may be in `headings`, too."""
 
 
-NOT_COVERED = Coverage()
+NOT_COVERED = NameCoverage()
 
 
 def searchable_names(address: Address, title: str, aliases: Sequence[str]) -> str:
@@ -89,7 +89,7 @@ class DocumentNames:
             for word in words.split():
                 self._lines.setdefault(intern(word), []).append(line)
 
-    def coverage(self, terms: Sequence[NameTerm], forms: Mapping[str, Sequence[int]]) -> Coverage:
+    def coverage(self, terms: Sequence[NameTerm], forms: Mapping[str, Sequence[int]]) -> NameCoverage:
         """The shares of a query that the names cover.
 
         Args:
@@ -115,7 +115,7 @@ class DocumentNames:
             for ordinal in self._below(lines[number]):
                 headings[ordinal] = headings.get(ordinal, title) + terms[number].share
         sections = range(self._levels[0] == _BLANK, len(self._levels)) if title else ()
-        return Coverage(title, headings, sections)
+        return NameCoverage(title, headings, sections)
 
     def _below(self, ordinals: Iterable[int]) -> Iterable[int]:
         """The sections that headings stand above: their own, and their subsections."""
@@ -135,7 +135,7 @@ class NameCache:
 
     def coverages(
         self, connection: sqlite3.Connection, keys: Sequence[int], terms: Sequence[NameTerm]
-    ) -> dict[int, Coverage]:
+    ) -> dict[int, NameCoverage]:
         """The shares of a query that the names of documents cover, by number; unknown numbers are omitted."""
         known = self._names
         missing = [key for key in keys if key not in known]

@@ -22,7 +22,7 @@ from commonplace.index.catalogue.document_rows import titled_keys
 from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.hybrid_ranking import FusedRanking, RankFusion
-from commonplace.index.fulltext.name_coverage import NOT_COVERED, Coverage
+from commonplace.index.fulltext.name_coverage import NOT_COVERED, NameCoverage
 from commonplace.index.fulltext.query_builder import QueryBuilder
 from commonplace.index.fulltext.scoring import RecentScorer
 from commonplace.index.fulltext.search_scope import SearchScope
@@ -110,7 +110,7 @@ class Ranker:
         self._scorer = RecentScorer(expanded, snapshot.recent, snapshot.statistics)
         self._best_score = 0.0
         """The best score by words, of which bonuses are a share; 0 until documents are ranked by score."""
-        self._covered: dict[int, Coverage] = {}
+        self._covered: dict[int, NameCoverage] = {}
         """Coverage of the query by document, if it was computed."""
 
     def page(self, query: SearchQuery, scope: SearchScope) -> RankedPage:
@@ -179,7 +179,7 @@ class Ranker:
         if missing and self._expanded.names:
             self._covered |= self._snapshot.names.coverages(self._connection, missing, self._expanded.names)
 
-    def _coverage(self, key: int) -> Coverage:
+    def _coverage(self, key: int) -> NameCoverage:
         return self._covered.get(key, NOT_COVERED)
 
     def _by_similarity(self, query: SearchQuery, scope: SearchScope) -> FusedRanking:
@@ -331,7 +331,7 @@ class Ranker:
         return {key: [(next(ordinals), score) for score, _ in sections] for key, sections in chosen.items()}
 
 
-def by_names(scores: Mapping[Key, float], covered: Mapping[Key, Coverage]) -> list[Key]:
+def by_names(scores: Mapping[Key, float], covered: Mapping[Key, NameCoverage]) -> list[Key]:
     """The documents, best first by their score and the greatest bonus of their names and headings.
 
     Args:
@@ -362,7 +362,7 @@ class RerankedDocuments(Generic[Key]):
 def reranked_by_section(
     scores: Mapping[Key, float],
     by_words: Mapping[Key, Sequence[tuple[int, float]]],
-    covered: Mapping[Key, Coverage],
+    covered: Mapping[Key, NameCoverage],
     count: int = SECTIONS_EACH,
 ) -> RerankedDocuments[Key]:
     """The documents, reranked by the sum of their score and that of their best section, which includes its bonus.
@@ -390,7 +390,7 @@ def reranked_by_section(
 
 
 def named_sections(
-    by_words: Sequence[tuple[int, float]], coverage: Coverage, best: float, count: int
+    by_words: Sequence[tuple[int, float]], coverage: NameCoverage, best: float, count: int
 ) -> list[tuple[int, float]]:
     """The sections of a document by the sum of their score by words and their bonus, best first.
 

@@ -20,7 +20,7 @@ from commonplace.index.fulltext.ranking import (
     MAX_RERANKED,
     NOT_COVERED,
     SECTIONS_EACH,
-    Coverage,
+    NameCoverage,
     blended,
     by_names,
     named_sections,
@@ -87,7 +87,7 @@ class BaseSearch:
         self._vocabulary = vocabulary
         self._analyze = analyze
         self._meaning = meaning
-        self._covered: dict[str, Coverage] = {}
+        self._covered: dict[str, NameCoverage] = {}
         """Coverage of the query by page, if it was computed."""
         self._best_score = 0.0
         """The best score by words, of which bonuses are a share; 0 until pages are ranked by score."""

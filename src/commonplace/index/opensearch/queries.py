@@ -21,7 +21,7 @@ from commonplace.index.fulltext.query_builder import (
     FieldWeight,
     optional_weight,
 )
-from commonplace.index.fulltext.ranking import SECTIONS_EACH, SECTIONS_SEEN, Coverage
+from commonplace.index.fulltext.ranking import SECTIONS_EACH, SECTIONS_SEEN, NameCoverage
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
 from commonplace.index.opensearch.connection import Answer, Search
 from commonplace.index.opensearch.indexes import MAX_WINDOW, page_key, shown_record, token
@@ -300,14 +300,14 @@ def name_searches(index: str, expanded: ExpandedQuery, keys: Sequence[str]) -> l
     ]
 
 
-def found_coverage(names: Answer, headings: Answer) -> dict[str, Coverage]:
+def found_coverage(names: Answer, headings: Answer) -> dict[str, NameCoverage]:
     """The coverage of pages, from the answers to `name_searches`."""
     titles = {str(hit["fields"]["page"][0]): float(hit["_score"]) for hit in names["hits"]["hits"]}
     sections: dict[str, dict[int, float]] = {}
     for hit in headings["hits"]["hits"]:
         of_page = sections.setdefault(str(hit["fields"]["page"][0]), {})
         of_page[int(hit["fields"]["ordinal"][0])] = float(hit["_score"])
-    return {key: Coverage(titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
+    return {key: NameCoverage(titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
 
 
 def found_sections(answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:

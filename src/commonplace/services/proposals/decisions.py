@@ -32,7 +32,7 @@ from commonplace.domain.proposals import (
 )
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import MAX_NEW, new_findings
-from commonplace.services.proposals.selection import AcceptRequest, Selection, select, with_section
+from commonplace.services.proposals.selection import AcceptedPart, AcceptRequest, select, with_section
 from commonplace.services.proposals.views import refusal_of
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, index_written, require_free
 from commonplace.services.writes.moves import MovePlan, plan_moves
@@ -211,7 +211,7 @@ _NO_MOVES = MovePlan({}, {}, frozenset())
 class _Merge:
     """Merges the files of a proposal into what is served, within a transaction."""
 
-    def __init__(self, found: FoundProposal, transaction: Transaction, selection: Selection) -> None:
+    def __init__(self, found: FoundProposal, transaction: Transaction, selection: AcceptedPart) -> None:
         self._found = found
         self._collection = found.collection
         self._branches = found.branches
@@ -355,7 +355,7 @@ def _current(found: FoundProposal, tip: str = "") -> Proposal:
     return now
 
 
-def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: Selection) -> str:
+def _message(proposal: Proposal, changes: Sequence[ProposedChange], selection: AcceptedPart) -> str:
     """The message of the commit that accepts changes: that of the only one, else a list; with the trailers of all."""
     accepted = [one for one in changes if one.files & selection.addresses] or changes
     parts = [split_trailers(one.message) for one in accepted]

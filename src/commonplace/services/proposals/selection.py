@@ -34,7 +34,7 @@ class AcceptRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class AcceptedPart:
     """The files that are accepted, and how."""
 
     files: Sequence[ProposedFile]
@@ -49,7 +49,7 @@ class Selection:
         return frozenset(one.address for one in self.files)
 
 
-def select(collection: Collection, files: Sequence[ProposedFile], request: AcceptRequest) -> Selection:
+def select(collection: Collection, files: Sequence[ProposedFile], request: AcceptRequest) -> AcceptedPart:
     """The part of a proposal that a request names. With a moved file goes the one whose place it takes.
 
     Args:
@@ -63,7 +63,7 @@ def select(collection: Collection, files: Sequence[ProposedFile], request: Accep
     """
     _require_one_page(request)
     if not request.pages:
-        return Selection(files)
+        return AcceptedPart(files)
     taken = {_named(collection, files, page).address for page in request.pages}
     moves = {one.address: one.moved_from for one in files if one.moved_from}
     final: dict[Address, bytes | None] = {}
@@ -73,7 +73,7 @@ def select(collection: Collection, files: Sequence[ProposedFile], request: Accep
     if request.text is not None:
         page = next((new for new in moves if new in taken), min(taken))
         final = {**dict.fromkeys(taken), page: request.text.encode()}
-    return Selection([one for one in files if one.address in taken], request.section, final)
+    return AcceptedPart([one for one in files if one.address in taken], request.section, final)
 
 
 def _require_one_page(request: AcceptRequest) -> None:

@@ -15,7 +15,7 @@ def test_the_document_names_the_provider_and_the_scopes_of_every_tier() -> None:
     assert answer.json == {
         "resource": "https://kb.example.org",
         "authorization_servers": ["https://id.example.org/realms/a"],
-        "scopes_supported": ["commonplace:read", "commonplace:write", "commonplace:admin"],
+        "scopes_supported": ["commonplace:read", "commonplace:propose", "commonplace:write", "commonplace:admin"],
         "bearer_methods_supported": ["header"],
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.index.fulltext.name_coverage import Coverage
+from commonplace.index.fulltext.name_coverage import NameCoverage
 from commonplace.index.opensearch.indexes import MAX_WINDOW, stored_record
 from commonplace.index.opensearch.queries import found_coverage, found_pages, found_sections, page_search
 from opensearch_cluster.engines import page
@@ -39,4 +39,4 @@ def test_the_coverage_of_a_page_is_that_of_its_names_and_of_its_sections() -> No
     covered = found_coverage(
         {"hits": {"hits": names}}, {"hits": {"hits": [section("a", 2, 0.9), section("b", 0, 0.4)]}}
     )
-    assert covered == {"a": Coverage(0.5, {2: 0.9}), "b": Coverage(0.0, {0: 0.4})}
+    assert covered == {"a": NameCoverage(0.5, {2: 0.9}), "b": NameCoverage(0.0, {0: 0.4})}
