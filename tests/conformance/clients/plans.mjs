@@ -41,6 +41,7 @@ async function notes({ text, run }) {
   await text("edit", { page: page("tea.md"), changes: [{ do: "append", section: "Log", text: `- second ${run}` }] });
   const steps = [{ do: "write", page: page("pot.md"), text: "See [[tea]].\n" }];
   await text("transaction", { steps });
+  await text("proposals", { action: "list" });
   const found = await text("search", { query: `second ${run}`, max_tokens: 400 });
   expect(found.includes("tea.md"), "the hit");
   expect((await text("read", { page: page("tea.md") })).includes(`- second ${run}`), "the text");

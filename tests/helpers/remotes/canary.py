@@ -39,12 +39,13 @@ def plant(places: Iterable[str | Path]) -> None:
     """
     for place in places:
         name = os.fspath(place)
-        if _names.get(name) is None and (name not in _names or os.path.exists(f"{name}/.git")):
-            _names[name] = _plant(Path(name))
-        if folder := _names[name]:
+        folder = _names.get(name)
+        if folder is None and (name not in _names or os.path.exists(f"{name}/.git")):
+            folder = _names[name] = _plant(Path(name))
+        if folder:
             _used.add(folder)
         elif not os.path.isdir(name):  # it may be made later, in a repository
-            del _names[name]
+            _names.pop(name, None)  # a test calls from several threads
 
 
 def _plant(folder: Path) -> Path | None:
