@@ -38,8 +38,15 @@ def exposed(*folders: Path) -> list[str]:
     """Folders and files that others may read, write or enter. The folder of the platform above ours is not ours."""
     found = [path for folder in folders for path in (folder / "commonplace").rglob("*")]
     assert any(path.is_file() for path in found)
-    every = [*found, *(folder / "commonplace" for folder in folders)]
-    return [str(path) for path in every if not path.is_symlink() and stat.S_IMODE(path.lstat().st_mode) & OTHERS]
+    return [str(path) for path in (*found, *(folder / "commonplace" for folder in folders)) if _is_exposed(path)]
+
+
+def _is_exposed(path: Path) -> bool:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # a temporary file of the index, gone meanwhile
+        return False
+    return not stat.S_ISLNK(mode) and bool(stat.S_IMODE(mode) & OTHERS)
 
 
 def used(home: Path) -> None:
