@@ -20,7 +20,7 @@ CHARACTERS_PER_TOKEN = 4
 MAX_EVIDENCE_DOCUMENTS = 12
 """Maximum number of documents that are opened."""
 MAX_EVIDENCE_SECTIONS = 5
-"""Maximum number of sections per document."""
+"""Number of sections per document, unless more are asked for."""
 MAX_DOCUMENT_SHARE = 0.4
 """Maximum fraction of the budget for one section."""
 MIN_CHARACTERS = 600
@@ -66,16 +66,30 @@ class Evidence:
     """Number of documents that match."""
     notice: str = ""
     """A sentence about parts of the question that could not be answered; see `searches.FoundHits`."""
+    incomplete: tuple[FoundHit, ...] = ()
+    """The documents with further matching sections."""
 
 
 def gather(
-    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, offset: int = 0
+    collections: Sequence[Collection],
+    query: SearchQuery,
+    mode: SearchMode,
+    *,
+    offset: int = 0,
+    sections: int = MAX_EVIDENCE_SECTIONS,
 ) -> list[EvidenceSection]:
     """The sections of `evidence`, without its notice. Takes the same arguments and raises the same errors."""
-    return evidence(collections, query, mode, offset=offset).sections
+    return evidence(collections, query, mode, offset=offset, sections=sections).sections
 
 
-def evidence(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, *, offset: int = 0) -> Evidence:
+def evidence(
+    collections: Sequence[Collection],
+    query: SearchQuery,
+    mode: SearchMode,
+    *,
+    offset: int = 0,
+    sections: int = MAX_EVIDENCE_SECTIONS,
+) -> Evidence:
     """The sections that answer, best first, each with its whole text.
 
     Args:
@@ -83,15 +97,18 @@ def evidence(collections: Sequence[Collection], query: SearchQuery, mode: Search
         query: The query; its offset and limit are ignored.
         mode: By words, similarity or both.
         offset: Number of the best documents to skip.
+        sections: Maximum number of sections per document.
 
     Raises:
         InvalidInputError, UnavailableError: from `searches.search`.
     """
-    asked = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=MAX_EVIDENCE_SECTIONS, snippet=0)
+    # One section more shows whether there are further ones.
+    asked = replace(query, offset=offset, limit=MAX_EVIDENCE_DOCUMENTS, sections=sections + 1, snippet=0)
     answer = search(collections, asked, mode)
     best = max((found.hit.score for found in answer.hits), default=0.0) or 1.0
-    found = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best)]
-    return Evidence(_by_paragraphs(found, query.text), answer.total, answer.notice)
+    found = [section for hit in answer.hits for section in _sections(hit, hit.hit.score / best, sections)]
+    incomplete = tuple(hit for hit in answer.hits if len(hit.hit.sections) > sections)
+    return Evidence(_by_paragraphs(found, query.text), answer.total, answer.notice, incomplete)
 
 
 def fit(
@@ -174,8 +191,8 @@ def _by_paragraphs(found: Sequence[EvidenceSection], question: str) -> list[Evid
     return sorted(ranked, key=lambda one: -one.score)
 
 
-def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
-    """The matching sections of a document."""
+def _sections(found: FoundHit, place: float, count: int) -> Iterator[EvidenceSection]:
+    """The `count` best matching sections of a document."""
     hit = found.hit
     try:
         document = found.collection.index.document(hit.record.address)
@@ -183,7 +200,7 @@ def _sections(found: FoundHit, place: float) -> Iterator[EvidenceSection]:
         return
     taken: set[int] = set()
     highest = max((section.score for section in hit.sections), default=0.0) or 1.0
-    for section in hit.sections:
+    for section in hit.sections[:count]:
         if section.ordinal >= len(document.sections) or section.ordinal in taken:
             continue
         text, ordinals = _text(document, section.ordinal)

@@ -387,3 +387,15 @@ def test_a_subscriber_of_changes_is_told_of_each_change(tmp_path: Path) -> None:
             repo.write("tea.md", "# Tea\n\nBy an editor.\n")
             eventually(lambda: heard == [uri, uri])
             reading.cancel()
+
+
+def test_matching_sections_beyond_those_of_a_search_are_named_and_read(tmp_path: Path) -> None:
+    parts = [f"## Day {n}\n\n{f'kaffeebohne in cup{n}' if n % 7 == 3 else f'rest of day{n}'}\n\n" for n in range(120)]
+    marked = {n for n in range(120) if n % 7 == 3}
+    repo = new_repo(tmp_path / "base", {"log.md": "# Log\n\n" + "".join(parts), "other.md": "# Other\n\nkaffeebohne\n"})
+    with agent("mcp", repo.path, "--no-embed") as client:
+        shown = client.text("search", query="kaffeebohne", max_tokens=4_000)
+        assert "Further sections of log.md match: read with query." in shown
+        assert "Further" not in client.text("search", query="cup10", max_tokens=4_000)
+        read = client.text("read", page="log", query="kaffeebohne", max_tokens=8_000)
+        assert {int(n) for n in re.findall(r"kaffeebohne in cup(\d+)", read)} == marked

@@ -16,7 +16,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
-from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, EvidenceSection, evidence, fit, gather
+from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
@@ -39,6 +39,8 @@ from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page,
 
 MIN_OUTLINE_ROOM = 400
 """Characters of room below which a read shows no outline, only the beginning of the text."""
+MAX_PAGE_SECTIONS = 500
+"""Maximum number of matching sections of a page that is read with a question."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
 
 
@@ -63,7 +65,8 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
         return answer.text()
     if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections take precedence
         answer.add(gathered.notice)
-    answer.reserve(next_call("search", query="", cursor="999999.9999"))
+    further = _further(call, gathered)
+    answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=len))
     left = found[skipped:]
     heads = {id(one): _hit_line(call, one, at, answer.room) for at, one in enumerate(left, skipped + 1 + window)}
 
@@ -81,7 +84,17 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
             answer.add(part)
     shown = skipped + max(len(rows), 1)
     more = _more(window, shown, len(found), {one.record.address for one in found})
-    return answer.text(f"More: cursor={more!r}" if more else "")
+    return answer.text(f"More: cursor={more!r}" if more else further)
+
+
+def _further(call: Call, gathered: Evidence) -> str:
+    """A line that names a page with matching sections beyond those of the answer; "" if there is none."""
+    if not gathered.incomplete:
+        return ""
+    hit = gathered.incomplete[0]
+    path = line_of(shown_path(call.services.collections, hit.collection, hit.hit.record.address), 80)
+    others = f" and {len(gathered.incomplete) - 1} more" if len(gathered.incomplete) > 1 else ""
+    return f"Further sections of {path}{others} match: read with query."
 
 
 def _require_known(arguments: NotesSearch, chosen: Sequence[Collection], prefix: str) -> None:
@@ -337,7 +350,8 @@ def _show_answering(
     """Add the page's sections that match a question, best first; only those within a part, if one is named."""
     address, (question, part) = page.record.address, asked
     query = SearchQuery(text=question, filter=Filter(among=(address,)))
-    best = [one for one in gather([page.collection], query, "hybrid") if one.record.address == address]
+    gathered = gather([page.collection], query, "hybrid", sections=MAX_PAGE_SECTIONS)
+    best = [one for one in gathered if one.record.address == address]
     if part is not None:
         inside = {one.anchor for one in document.sections if part.start <= one.start < part.end}
         best = [one for one in best if one.anchor in inside]
