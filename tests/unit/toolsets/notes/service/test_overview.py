@@ -202,3 +202,14 @@ def test_a_folder_without_pages_is_told_as_one(tmp_path: Path) -> None:
             require_known_folder([base.collection], "Sub Dir/img/")
         with pytest.raises(NotFoundError, match="There is no folder 'Sub Dir/nothing/'"):
             require_known_folder([base.collection], "Sub Dir/nothing/")
+
+
+def test_an_overview_follows_rules_and_pictures_that_change_alone(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "---\ntitle: A\ntype: Tea\n---\n![[cup.png]] [[a]]\n"}) as base:
+        assert {rule for rule, *_ in findings(base)} >= {"broken_link"}
+        base.write("cup.png", b"png")
+        base.index.sync()
+        assert "broken_link" not in {rule for rule, *_ in findings(base)}
+        base.write("kb.yaml", "types: [\n")
+        base.index.sync()
+        assert {"bad_declaration", "bad_schema", "bad_yaml"} & {rule for rule, *_ in findings(base)}
