@@ -12,8 +12,8 @@ from commonplace.domain.records import build_record
 from commonplace.domain.words.folded_text import fold_text
 from commonplace.index.fulltext.name_coverage import (
     NOT_COVERED,
-    Coverage,
     DocumentNames,
+    NameCoverage,
     name_tokens,
     name_words,
     searchable_names,
@@ -24,7 +24,7 @@ from commonplace.index.fulltext.term_dictionary import NameTerm
 WORDS = ("tide", "vent", "reef", "潮汐", "Größe")
 
 
-def coverage(text: str, *terms: NameTerm, path: str = "notes/reef.md") -> Coverage:
+def coverage(text: str, *terms: NameTerm, path: str = "notes/reef.md") -> NameCoverage:
     document = read_document(Address(path), text.encode())
     names = DocumentNames(name_words(document, build_record(document, "revision")))
     forms: dict[str, list[int]] = {}
