@@ -27,8 +27,7 @@ WORD = re.compile(f"{WORD_CHAR}+")
 _LETTER = rf"[^\W\d_{SPACELESS}]"
 _EDGE = re.compile(rf"(?<={_LETTER})(?=[0-9])")
 _NUMBERED = re.compile(rf"[0-9](?<={_LETTER}[0-9])[0-9]*(?:\.[0-9]+)*(?!{WORD_CHAR})")
-_ASCII_NUMBERED = re.compile(r"[0-9](?<=[A-Za-z]{2}[0-9])[0-9]*(?:\.[0-9]+)*(?![0-9A-Za-z])")
-"""A number directly after a letter, at the end of its word; the second pattern is quicker in ASCII texts."""
+"""A number directly after a letter, at the end of its word."""
 _ONE_LETTER = re.compile(_LETTER)
 _NAME = re.compile(rf"({_LETTER}{{2,}})[0-9]+")
 MIN_NAME_LENGTH = 2
