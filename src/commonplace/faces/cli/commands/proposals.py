@@ -55,8 +55,9 @@ class DecisionOptions:
     ] = ""
     word: Annotated[str, typer.Option("--word", "-m", metavar="TEXT", help="What the proposer reads.")] = ""
     tip: Annotated[
-        str, typer.Option(metavar="COMMIT", help="Accept only if this is still its latest commit; see show --json.")
-    ] = ""
+        str | None,
+        typer.Option(metavar="COMMIT", help="Accept only if this is still its latest commit; see show --json."),
+    ] = None
     all_: Annotated[bool, typer.Option("--all", help="List closed proposals, too.")] = False
 
 
@@ -130,7 +131,11 @@ def _list(session: Session, collections: Collections, *, with_closed: bool) -> N
 def _request(session: Session, how: DecisionOptions) -> AcceptRequest:
     pages = tuple(session.relative(one) for one in how.pages)
     text = read_text(how.text, session.out).decode() if how.text else None
-    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=how.tip)
+    if how.tip == "":  # an unset variable of a script must not switch the check off
+        raise InvalidInputError(
+            "The commit of --tip is empty.", kind="tip", hint="Give the tip that show --json names."
+        )
+    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=how.tip or "")
 
 
 def _amend(session: Session, found: FoundProposal, page: str, file: str, message: str) -> None:

@@ -120,3 +120,10 @@ def test_proposed_text_cannot_move_the_cursor_of_who_looks(tmp_path: Path, shell
     text = shell.ok("proposals", "show", identifier, "-C", str(tmp_path / "base")).text
     assert r"+curl x | sh\x1b[1A\x1b[2K \x9b1A \u202ereversed" in text
     assert text.replace("\n", "").replace("\t", "").isprintable()
+
+
+def test_an_empty_tip_does_not_switch_the_check_off(tmp_path: Path, shell: Shell, identifier: str) -> None:
+    done = shell("proposals", "accept", identifier, "--tip", "", "-C", str(tmp_path / "base"))
+    assert done.code
+    assert "--tip is empty" in done.stderr
+    assert (tmp_path / "base/a.md").read_text(encoding="utf-8") == A
