@@ -19,7 +19,7 @@ from benchmarks.measuring import Row, Work, percentile
 from benchmarks.trees import skewed_prose
 from commonplace.bootstrap import Application
 from commonplace.settings import default_settings
-from commonplace.toolsets.cascade.rules.output.json_output import resolved_json
+from commonplace.toolsets.cascade.rules.output import resolved_json
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 from commonplace.toolsets.cascade.service.cascade import Cascade
 from commonplace.toolsets.cascade.service.concept_links import incoming, outgoing

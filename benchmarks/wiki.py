@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks.measuring import Row, Work, milliseconds, percentile
 from commonplace.bootstrap import Application
 from commonplace.settings import load_settings
-from commonplace.toolsets.wiki.rules.wiki import NoteFilter, Wiki
+from commonplace.toolsets.wiki.rules import NoteFilter, Wiki
 from commonplace.toolsets.wiki.service import WIKI_KEY
-from commonplace.toolsets.wiki.service.orphans import orphans
+from commonplace.toolsets.wiki.service.note_queries import orphans
 
 PART = "wiki"
 NOTES = 1_010

@@ -16,7 +16,7 @@ from pathlib import Path
 from sources import ROOT, python_files, report
 
 BROAD = frozenset({"Exception", "BaseException", "ExceptionGroup", "BaseExceptionGroup"})
-EDGES = re.compile(r"src/commonplace/(faces|plugins|toolsets/\w+/(mcp|rest|cli))/")
+EDGES = re.compile(r"src/commonplace/(faces|plugins|toolsets/\w+/(mcp|rest|cli)(?=[/.]))[/.]")
 """Paths of the faces, of a toolset's face modules, and of the calls of plugins."""
 DOORS = {
     "src/commonplace/embed/encoder.py": "The model's runtime and tokenizer raise plain `Exception`.",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from commonplace.domain.cluster import SharedBase
     from commonplace.domain.diagnostics import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
-    from commonplace.domain.semantic.ports import Reranker, SemanticIndex
+    from commonplace.domain.semantic import Reranker, SemanticIndex
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
     from commonplace.index.process import OtherProcesses
@@ -281,7 +281,7 @@ class Application:
     def _opened_index(self, create: Callable[..., LocalIndex]) -> LocalIndex:
         """An index with these settings: its links, and the reader's language."""
         from commonplace.domain.markdown.link_sides import page_side
-        from commonplace.domain.sites.translations import language_of
+        from commonplace.domain.sites import language_of
 
         settings = self.settings
         try:
@@ -386,7 +386,7 @@ def install_model(settings: Settings, source: Path | None, anew: bool, say: Call
     Raises:
         ConfigError, UnavailableError, StorageError: kind "model": installation failed.
     """
-    from commonplace.domain.libraries import SEARCH_LIBRARIES, require_libraries
+    from commonplace.domain.errors import SEARCH_LIBRARIES, require_libraries
     from commonplace.embed.installer import MODEL, installed
     from commonplace.embed.installer import install_model as install
 

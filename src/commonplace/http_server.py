@@ -24,8 +24,8 @@ from commonplace.faces.http.metrics import Metrics
 from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Readiness
 from commonplace.faces.http.server import Drain, End, Indexed, Worker, serve
 from commonplace.faces.lazy_module import load_lazy_modules
-from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.server import build_server
+from commonplace.faces.mcp.subscriptions import Quota
 from commonplace.faces.mcp.tools import result_text
 from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace import build
 from commonplace.bootstrap import Application
-from commonplace.domain.libraries import require_libraries
+from commonplace.domain.errors import require_libraries
 from commonplace.services.collections import Collections
 from commonplace.settings import Settings, require_folders
 

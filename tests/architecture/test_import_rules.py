@@ -35,7 +35,7 @@ BREACHES = [
     ),
     (
         "Within a toolset dependencies point down",
-        "toolsets/wiki/rules/wiki.py",
+        "toolsets/wiki/rules.py",
         "from commonplace.toolsets.wiki import service",
     ),
     ("The core knows no framework", "toolsets/wiki/service/breach.py", "import pydantic"),

@@ -16,7 +16,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import SearchQuery
 from commonplace.index import open_index
-from commonplace.index.stored.index_version import INDEX_FOLDER
+from commonplace.index.index_version import INDEX_FOLDER
 from commonplace.store import open_store
 from indexed import Indexed, remove_folder
 from support import Amount

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from commonplace.services.collections import Collection
-from commonplace.services.health.comparisons import CONTRADICTING, LocatedFinding
-from commonplace.services.health.page_rules import collection_findings, record_findings
+from commonplace.services.health.page_rules import CONTRADICTING, LocatedFinding, collection_findings, record_findings
 
 
 def findings_together(collection: Collection, today: date) -> list[LocatedFinding]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.links import NamedDocument, link_key, name_keys
-from commonplace.domain.sites.tree import SiteTree
+from commonplace.domain.sites import SiteTree
 
 
 class Collection:

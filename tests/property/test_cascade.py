@@ -9,11 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from commonplace.domain.frontmatter import read_frontmatter
-from commonplace.toolsets.cascade.rules.concepts import read_concept
-from commonplace.toolsets.cascade.rules.headings import heading_key, scan_lines
+from commonplace.toolsets.cascade.rules.concepts import heading_key, read_concept, scan_lines
 from commonplace.toolsets.cascade.rules.merge import by_precedence, contributor_cutoff, resolve, without_trailing_blanks
-from commonplace.toolsets.cascade.rules.output.json_output import resolved_json
-from commonplace.toolsets.cascade.rules.output.markdown_output import frontmatter_text, to_markdown
+from commonplace.toolsets.cascade.rules.output import frontmatter_text, resolved_json, to_markdown
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
 
 HEADINGS = [

@@ -11,9 +11,9 @@ from commonplace.domain import edits
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, LinkKind, Span
+from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.links import NamedDocument, link_key, resolve
-from commonplace.domain.markdown.line_ends import with_unix_line_ends
 from pages import check_document
 from support import Amount, Corpora
 

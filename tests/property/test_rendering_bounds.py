@@ -17,10 +17,10 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Link
 from commonplace.domain.markdown.structure import MAX_EMPTY_CELLS, bounded_tables
-from commonplace.faces.web.markup.budget import MAX_EVENTS, MAX_HTML, Budget, OverBudgetError
 from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.page import Renderer, TextRenderer
 from commonplace.faces.web.markup.parser import LinkKey, parse
+from commonplace.faces.web.markup.sanitizer import MAX_EVENTS, MAX_HTML, Budget, OverBudgetError
 from commonplace.faces.web.shown import PART_BYTES
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from hashlib import sha256
 
 from commonplace.completion.command_table import COMMANDS
-from commonplace.index.stored.index_version import INDEX_FOLDER
+from commonplace.index.index_version import INDEX_FOLDER
 
 FILES = ":files"
 """The line that makes the shell complete file names itself."""

@@ -17,10 +17,9 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.frontmatter_links import read_frontmatter_links
-from commonplace.domain.markdown.link_syntax import read_html_links, read_link
+from commonplace.domain.markdown.link_syntax import read_frontmatter_links, read_html_links, read_link
+from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.markdown.sections import read_sections
-from commonplace.domain.markdown.set_aside import readable_source
 from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan, unclosed_block
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer

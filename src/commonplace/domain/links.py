@@ -41,14 +41,8 @@ from commonplace.domain.markdown.paths import (
     slashed,
     without_suffix,
 )
-from commonplace.domain.sites.tree import (
-    SiteTree,
-    mounted,
-    name_without_number,
-    published_form,
-    site_of,
-)
-from commonplace.domain.sites.tree import places as site_places
+from commonplace.domain.sites import SiteTree, mounted, name_without_number, published_form, site_of
+from commonplace.domain.sites import places as site_places
 
 Target = TypeVar("Target")
 

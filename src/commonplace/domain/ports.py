@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
         SearchResult,
         SyncReport,
     )
-    from commonplace.domain.sites.tree import Surroundings
+    from commonplace.domain.sites import Surroundings
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of finished steps and of all steps.

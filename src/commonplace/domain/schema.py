@@ -13,8 +13,7 @@ from commonplace.domain.documents import Finding
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import text_items
-from commonplace.domain.json import Json, JsonObject
-from commonplace.domain.settings_values import bool_of, list_of, mapping_of, number_of, scalar_text, text_of
+from commonplace.domain.json import Json, JsonObject, bool_of, list_of, mapping_of, number_of, scalar_text, text_of
 from commonplace.domain.slugs import slug
 from commonplace.domain.yaml_loader import YamlProblem, load
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from commonplace.domain.documents import Finding
 from commonplace.domain.findings import finding_of
-from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.json import Json, JsonObject, list_of, mapping_of, number_of, text_of
 from commonplace.domain.query import Record
 from commonplace.domain.schema import (
     FIELD_TYPES,
@@ -26,7 +26,6 @@ from commonplace.domain.schema import (
     rubric_of,
     rules_of,
 )
-from commonplace.domain.settings_values import list_of, mapping_of, number_of, text_of
 from commonplace.domain.validation import FORMATS, MAX_LENGTH, compiled
 
 # Errors in the declarations of a `kb.yaml`, and keys without effect.

@@ -10,9 +10,8 @@ from importlib import import_module
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.json import Json, JsonObject, number_of, scalar_text, text_of
 from commonplace.domain.schema import FieldRule, Schema
-from commonplace.domain.settings_values import number_of, scalar_text, text_of
 
 MAX_FORMAT_TEXT = 500
 """Maximum length of a text that is matched against a field's `format` or `pattern`.

@@ -19,7 +19,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.ports import Index, Progress
 from commonplace.domain.revisions import revision_of
-from commonplace.domain.semantic.chunks import chunks_of
+from commonplace.domain.semantic import chunks_of
 from commonplace.embed.models import Model
 from commonplace.embed.vector_file import DocumentVectors, VectorFile, VectorFormat
 from commonplace.embed.vector_space import quantized

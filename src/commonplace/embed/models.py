@@ -12,11 +12,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableError
-from commonplace.domain.libraries import ENDPOINT_LIBRARIES, SEARCH_LIBRARIES, missing_libraries
+from commonplace.domain.errors import (
+    ENDPOINT_LIBRARIES,
+    SEARCH_LIBRARIES,
+    KnowledgeError,
+    StorageError,
+    UnavailableError,
+    missing_libraries,
+)
 
 if TYPE_CHECKING:
-    from commonplace.domain.semantic.ports import Reranker
+    from commonplace.domain.semantic import Reranker
     from commonplace.embed.encoders import Encoder, Vectors
 
 log = logging.getLogger(__name__)

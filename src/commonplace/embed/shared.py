@@ -1,4 +1,4 @@
-"""Semantic search in a collection whose vectors are in a shared engine: implements `domain.semantic.ports`."""
+"""Semantic search in a collection whose vectors are in a shared engine: implements `domain.semantic`."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from commonplace.domain.semantic.chunks import chunked_revision, current_revision
+from commonplace.domain.semantic import chunked_revision, current_revision
 
 log = logging.getLogger(__name__)
 

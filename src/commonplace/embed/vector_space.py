@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from commonplace.domain.semantic.fusion import background
+from commonplace.domain.semantic import background
 from commonplace.domain.similarity import Background, ChunkHit, NearDocument
 from commonplace.embed.vector_file import EmbeddedDocument, VectorFile
 

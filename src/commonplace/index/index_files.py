@@ -23,20 +23,15 @@ from commonplace.domain.errors import KnowledgeError, StorageError, UnavailableE
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
-from commonplace.index.batch_lock import BatchLock
-from commonplace.index.catalogue.broken_links import BrokenLinks, LinkDecisionCache, find_broken_links
-from commonplace.index.catalogue.database import Catalogue, OtherVersionError, create_catalogue
-from commonplace.index.catalogue.generation_cache import GenerationCache
+from commonplace.index.catalogue.database import Catalogue, GenerationCache, OtherVersionError, create_catalogue
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
-from commonplace.index.catalogue.other_files import OtherFiles, is_file
-from commonplace.index.catalogue.path_existence import DiskStore, PathExistenceCache
+from commonplace.index.catalogue.other_files import DiskStore, OtherFiles, PathExistenceCache, is_file
 from commonplace.index.catalogue.record_table import RecordTable
-from commonplace.index.fulltext.document_sources import DocumentSources, SectionTexts
-from commonplace.index.fulltext.searcher import IndexSearcher, SearchedTexts
-from commonplace.index.fulltext.snapshot import SnapshotCache
+from commonplace.index.fulltext.scoring import SnapshotCache
+from commonplace.index.fulltext.searcher import DocumentSources, IndexSearcher, SearchedTexts, SectionTexts
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextError, failures
-from commonplace.index.ingestion import Ingest
-from commonplace.index.links.queries import labels_written_first
+from commonplace.index.ingestion import BatchLock, Ingest
+from commonplace.index.links import BrokenLinks, LinkDecisionCache, find_broken_links, labels_written_first
 from commonplace.index.process import raise_if_file_limit
 from commonplace.index.references import NameIndex
 

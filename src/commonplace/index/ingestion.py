@@ -8,20 +8,25 @@ keyed by path, so repeating a part changes nothing.
 
 from __future__ import annotations
 
+import fcntl
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import FileStat
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import KnowledgeError, UnavailableError
 from commonplace.domain.links import link_key
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.records import iso_timestamp
-from commonplace.index.batch_lock import BatchLock
-from commonplace.index.catalogue import pending_files
+from commonplace.index import transaction as pending_files
 from commonplace.index.catalogue.database import (
     Catalogue,
     drop_late_indexes,
@@ -36,8 +41,7 @@ from commonplace.index.fulltext.document_text import text_from_json
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.parse_pool import Parse, parsing
 from commonplace.index.process import gc_disabled
-from commonplace.index.sites.finder import SiteFinder
-from commonplace.index.sites.refresh import refresh_sites
+from commonplace.index.sites import SiteFinder, refresh_sites
 from commonplace.index.transaction import (
     LARGE_TEXT,
     Files,
@@ -274,3 +278,79 @@ class _BatchFiles:
             tell(self.loaded)
             if transaction.size > BATCH_BYTES:
                 return
+
+
+# The lock of one batch, across threads and processes. The kernel releases it when its holder exits.
+
+
+LOCK_SECONDS = 60.0
+"""Timeout in seconds for acquiring the lock."""
+MAX_LOCK_PAUSE = 0.005
+"""Maximum interval in seconds between two attempts."""
+
+
+class BatchLock:
+    """A lock file that one thread of one process holds for a batch.
+
+    Args:
+        path: The lock file; created if missing. Its folder must exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Hold the lock for the duration of a `with` block.
+
+        Raises:
+            UnavailableError: acquiring the lock timed out after `LOCK_SECONDS`.
+            OSError: the lock file cannot be created.
+        """
+        deadline = time.monotonic() + LOCK_SECONDS
+        if not self._threads.acquire(timeout=LOCK_SECONDS):
+            raise _busy()
+        try:
+            descriptor = _lock(self._path, deadline)
+            try:
+                yield
+            finally:
+                with suppress(OSError):  # the file has no content
+                    os.close(descriptor)
+        finally:
+            self._threads.release()
+
+
+def _lock(path: Path, deadline: float) -> int:
+    """The lock file, open and locked. It may have been deleted and recreated while others held the lock."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with ExitStack() as closing:
+            closing.callback(os.close, descriptor)
+            _wait(descriptor, deadline)
+            if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
+                closing.pop_all()
+                return descriptor
+
+
+def _wait(descriptor: int, deadline: float) -> None:
+    pause = MAX_LOCK_PAUSE / 10
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise _busy() from None
+            time.sleep(pause)
+            pause = min(2 * pause, MAX_LOCK_PAUSE)
+        else:
+            return
+
+
+def _busy() -> UnavailableError:
+    return UnavailableError(
+        f"Another process has been indexing this collection for {LOCK_SECONDS:g} seconds.",
+        kind="collection",
+        hint="Try again; if it persists, find a commonplace process that hangs and end it.",
+    )

@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Container, Generator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
-from commonplace.domain.links import LinkLookup
+from commonplace.domain.links import LinkLookup, NamedDocument
 from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Progress, Store
 from commonplace.domain.query import (
@@ -29,24 +29,20 @@ from commonplace.domain.query import (
     SearchResult,
     SyncReport,
 )
-from commonplace.domain.sites.tree import Surroundings
+from commonplace.domain.sites import SiteTree, Surroundings
 from commonplace.index import references
 from commonplace.index.catalogue import listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
 from commonplace.index.catalogue.document_rows import document_key, fragments_of, record_at, records_where, revisions_in
 from commonplace.index.catalogue.links import NAMED
-from commonplace.index.catalogue.path_existence import DiskStore
-from commonplace.index.change_notifier import ChangeNotifier, IndexListener, IndexState
+from commonplace.index.catalogue.other_files import DiskStore
 from commonplace.index.document_dates import DateUpdater
-from commonplace.index.flush_worker import FlushWorker
 from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, OpenIndexFiles
 from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
-from commonplace.index.link_lookup import IndexLookup
-from commonplace.index.links.queries import LinkQueries, resolve_all
-from commonplace.index.links.sentences import with_sentences
+from commonplace.index.links import LinkQueries, resolve_all, with_sentences
 from commonplace.index.process import UpdateQueue, freeze_objects
-from commonplace.index.sites.finder import SiteFinder
-from commonplace.index.watcher import FileChanges, Watcher
+from commonplace.index.sites import SiteFinder
+from commonplace.index.watcher import ChangeNotifier, FileChanges, IndexListener, IndexState, Watcher
 
 log = logging.getLogger(__name__)
 
@@ -430,3 +426,100 @@ class LocalIndex:
                 return question(view)
 
         return self._open.use(work)
+
+
+# Flushes texts from the catalogue to the full text in the background, so that no write waits for it.
+
+
+class FlushWorker:
+    """Flushes in a background thread, which ends when no texts are left.
+
+    Args:
+        move: Flushes once, and logs its errors.
+    """
+
+    def __init__(self, move: Callable[[], None]) -> None:
+        self._move = move
+        self._lock = threading.Lock()
+        self._wanted = False
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    def wake(self) -> None:
+        """Request a flush."""
+        with self._lock:
+            if self._closed:
+                return
+            self._wanted = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="flush", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Stop after the current flush. Texts that remain are searched in the catalogue."""
+        with self._lock:
+            self._closed = True
+            thread = self._thread
+        if thread:
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if self._closed or not self._wanted:
+                    self._thread = None
+                    return
+                self._wanted = False
+            self._move()
+
+
+# Looks up names and files of an index, for rules that resolve links outside the index.
+
+
+class Ask(Protocol):
+    """Runs a query on a view of an index."""
+
+    def __call__(self, question: Callable[[IndexView], Result], /) -> Result:
+        """The result of the query."""
+        ...
+
+
+class IndexLookup:
+    """`LinkLookup` on the current state of an index; docs trees and own names are those of the first call.
+
+    Args:
+        ask: Runs a query on the index.
+        store: The files.
+    """
+
+    def __init__(self, ask: Ask, store: Store) -> None:
+        self._ask = ask
+        self._store = store
+        self._sites: Sequence[SiteTree] | None = None
+        self._own_names: Collection[str] | None = None
+
+    def at(self, path: str) -> Address | None:
+        """The document or other file at exactly this path."""
+        return self._ask(lambda view: view.lookup(self._store).at(path))
+
+    def named(self, key: str) -> Sequence[NamedDocument]:
+        """Every document with this key."""
+        return self._ask(lambda view: view.lookup(self._store).named(key))
+
+    def files(self, key: str) -> Sequence[Address]:
+        """Every file that is not a document and has this key."""
+        return self._ask(lambda view: view.lookup(self._store).files(key))
+
+    @property
+    def sites(self) -> Sequence[SiteTree]:
+        """The docs trees of the collection."""
+        if self._sites is None:
+            self._sites = self._ask(lambda view: view.lookup(self._store).sites)
+        return self._sites
+
+    @property
+    def own_names(self) -> Collection[str]:
+        """The collection's names."""
+        if self._own_names is None:
+            self._own_names = self._ask(lambda view: view.lookup(self._store).own_names)
+        return self._own_names

@@ -16,9 +16,9 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.records import build_record
 from commonplace.index.catalogue.document_rows import DocumentColumns, columns_of
+from commonplace.index.catalogue.links import LinkColumns, links_of
 from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.fulltext.name_coverage import name_words
-from commonplace.index.stored.link_rows import LinkColumns, links_of
 
 _LENGTH_BYTES = 8
 

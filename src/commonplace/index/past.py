@@ -31,14 +31,14 @@ from commonplace.domain.ports import Index, Store
 from commonplace.domain.proposals import ProposalBranches, ProposalStore, Proposer
 from commonplace.domain.query import ListQuery
 from commonplace.domain.records import day_number, iso_timestamp
-from commonplace.index.batch_lock import BatchLock
 from commonplace.index.catalogue.database import Catalogue, grow, read_meta, write_meta
 from commonplace.index.catalogue.document_rows import GIVEN_CREATED, GIVEN_UPDATED, encode
 from commonplace.index.catalogue.links import resolve_links
 from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.index_files import CATALOGUE_FILE, FULLTEXT_FOLDER, LOCK_FILE
+from commonplace.index.index_version import SCHEMA_VERSION
+from commonplace.index.ingestion import BatchLock
 from commonplace.index.local import LocalIndex
-from commonplace.index.stored.index_version import SCHEMA_VERSION
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ from itertools import pairwise
 from types import CodeType, FunctionType, MethodType
 from typing import cast
 
-from commonplace.plugins.open_index import OpenIndex
-from commonplace.plugins.sql_view import TABLES
+from commonplace.plugins.open_index import TABLES, OpenIndex
 
 MAX_FUNCTIONS = 200
 """Maximum number of functions that are followed for one tool."""

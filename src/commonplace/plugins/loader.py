@@ -1,17 +1,18 @@
-"""Finds and loads plugins. A failing plugin is skipped, and the reason is recorded.
-
-Every start imports this module. The plugins' additions are collected in `service_extensions` and `toolset_extension`.
-"""
+"""Faults of plugins: each is logged once, and `doctor` lists all of them."""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -19,29 +20,148 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from commonplace.domain.errors import KnowledgeError, Stopped
 from commonplace.faces.mcp.peers import NULL_CLIENT, InputNeeded, Peer
-from commonplace.plugins.calls import (
+from commonplace.plugins.values import (
     HOOK_SECONDS,
     LOAD_SECONDS,
     START_SECONDS,
     TOOL_SECONDS,
     DeliveryQueue,
+    FaultSink,
     OverdueError,
     StartBudget,
+    WrongValueError,
     call_with_client,
     call_with_timeout,
     error_summary,
+    fitting,
+    is_name,
+    items,
+    kind_of,
+    named,
     outcome_of,
+    shown,
 )
-from commonplace.plugins.faults import Faults
-from commonplace.plugins.hooks import GROUPS, HOOKS
-from commonplace.plugins.values import FaultSink, WrongValueError, fitting, is_name, items, kind_of, named, shown
 
-if TYPE_CHECKING:  # most starts find no plugins
+if TYPE_CHECKING:
     from commonplace.faces.mcp.toolset import Call
+
+
+log = logging.getLogger(__name__)
+
+FAULTS_FILE = "plugin-faults.json"
+"""File name in the state folder. Servers record faults there, so that `doctor`, another process, can list them."""
+MAX_PER_PLUGIN = 50
+"""Maximum number of faults per plugin that are stored and logged."""
+RETENTION_SECONDS = 7 * 86_400.0
+"""Seconds for which the file stores a fault that does not recur."""
+MAX_STORED_FAULTS = 500
+"""Maximum number of faults in the file."""
+MAX_TEXT_CHARS = 300
+"""Maximum length of a message in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of a plugin."""
+
+    plugin: str
+    hook: str
+    """Name of the method concerned; "" if the fault concerns the whole plugin."""
+    message: str
+    """The invalid value or error, and the valid values."""
+
+    def __str__(self) -> str:
+        return f"{self.hook}: {self.message}" if self.hook else self.message
+
+
+class Faults:
+    """The faults of this process. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Fault, None] = {}
+        self._folder: Path | None = None
+        self.stamps: dict[str, str] = {}
+        """A stamp for each plugin, which changes with the plugin's code."""
+
+    def note(self, plugin: str, hook: str, message: str, *, in_call: bool = False) -> None:
+        """Record and log a fault unless it has been recorded already.
+
+        Args:
+            plugin: Name of the plugin.
+            hook: The method concerned, or the function that it returned.
+            message: The invalid value or error, and the valid values.
+            in_call: Whether the fault occurred in a call, so that loading the plugin does not reproduce it.
+        """
+        fault = Fault(plugin, hook, message[:MAX_TEXT_CHARS])
+        with self._lock:
+            if fault in self._known or sum(one.plugin == plugin for one in self._known) >= MAX_PER_PLUGIN:
+                return
+            self._known[fault] = None
+        log.warning("plugin %s: %s", plugin, fault)
+        if in_call and self._folder:
+            _keep(self._folder, fault, self.stamps.get(plugin, ""))
+
+    @property
+    def all(self) -> tuple[Fault, ...]:
+        """All faults, in the order in which they were recorded."""
+        with self._lock:
+            return tuple(self._known)
+
+    def store_in(self, folder: Path) -> None:
+        """Write every later fault of a call to a file in this folder, for `stored_in`."""
+        self._folder = folder
+
+    def stored_in(self, folder: Path) -> list[Fault]:
+        """Recent faults of calls in any process, if the plugin's code is unchanged."""
+        rows = _read(folder / FAULTS_FILE).items()
+        return [fault for fault, (stamp, _) in rows if self.stamps.get(fault.plugin) == stamp]
+
+
+_KEEPING = threading.Lock()
+
+
+def _keep(folder: Path, fault: Fault, stamp: str) -> None:
+    """Add a fault to the file. If it cannot be written, the fault is still in the log."""
+    file = folder / FAULTS_FILE
+    with _KEEPING, suppress(OSError):
+        kept = _read(file) | {fault: (stamp, time.time())}
+        rows = [{**asdict(one), "stamp": of, "met": met} for one, (of, met) in list(kept.items())[-MAX_STORED_FAULTS:]]
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder / f".{FAULTS_FILE}.{os.getpid()}"
+        beside.write_text(json.dumps(rows), encoding="utf-8")
+        beside.replace(file)
+
+
+def _read(file: Path) -> dict[Fault, tuple[str, float]]:
+    """The recent faults, each with its plugin's stamp and its time."""
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    found: dict[Fault, tuple[str, float]] = {}
+    for row in cast("list[object]", rows) if isinstance(rows, list) else []:
+        values = cast("dict[str, object]", row) if isinstance(row, dict) else {}
+        texts = [values.get(name) for name in ("plugin", "hook", "message", "stamp")]
+        met = values.get("met")
+        if (
+            all(isinstance(one, str) for one in texts)
+            and isinstance(met, float)
+            and met > time.time() - RETENTION_SECONDS
+        ):
+            plugin, hook, message, stamp = cast("list[str]", texts)
+            found[Fault(plugin, hook, message)] = (stamp, met)
+    return found
+
+
+# Finds and loads plugins. A failing plugin is skipped, and the reason is recorded.
+#
+# Every start imports this module. The plugins' additions are collected in `service_extensions` and
+# `toolset_extension`.
+
 
 T = TypeVar("T")
 
-log = logging.getLogger(__name__)
 
 NO_OTHER = "until it does, no other is made"
 CLI_EXPECTED = "a dict of names and functions, or a list of pairs of these"
@@ -343,3 +463,57 @@ def _pair(row: object) -> tuple[object, object]:
 
 def _wrong_return(error: BaseException) -> str:
     return f"returned {error}" if isinstance(error, WrongValueError) else f"failed: {error_summary(error)}"
+
+
+# The interface of a plugin's class. Only `name` is required; every other attribute is optional.
+
+
+GROUPS = ("commonplace.plugins", "pyrite.plugins")
+"""Entry-point groups; the older one is last."""
+
+HOOKS = (
+    "get_mcp_tools",
+    "get_mcp_prompts",
+    "get_mcp_resources",
+    "get_entry_types",
+    "get_relationship_types",
+    "get_validators",
+    "get_hooks",
+    "get_kb_presets",
+    "get_orient_supplement",
+    "get_cli_commands",
+    "set_context",
+)
+"""Names of a plugin's methods. What a method returns is checked: an invalid item is skipped, logged once and listed by
+`commonplace doctor`.
+
+- `get_mcp_tools(tier)` returns `{name: {"description", "inputSchema", "handler"}}`; a tool belongs to the lowest tier
+  that returns it, and `handler(arguments)` returns an object. In place of `handler` a tool may have
+  `converse(arguments, client)`, which returns text or a list of content blocks in the protocol's form. Its `client` is
+  a `Peer`, which can request input and report progress. In the newer era a request for input ends the call, and
+  `converse` is called again with the client's answers.
+- `get_mcp_prompts()` returns `{name: {"description", "arguments"?, "render"}}` with arguments such as
+  `[{"name", "description"?, "required"?}]`; `render(arguments, client)` returns text or a list of
+  `{"role", "content": block}`.
+- `get_mcp_resources()` returns `{uri: {"name", "description"?, "mimeType"?, "read"}}`; a `{variable}` in the URI
+  matches one part of it, and `read(variables)` returns text or bytes.
+- `get_entry_types()` returns `{name: type}` with types as in `kb.yaml`, or classes or objects. Their fields are read
+  from dataclass fields, annotations, plain attributes or an attribute `fields`: type, default, whether it is required,
+  and the options of a `Literal` or an `Enum`.
+- `get_relationship_types()` returns `{relation: inverse}` (or `{relation: {"inverse": ...}}`).
+- `get_validators()` returns functions `(entry_type, data, context)` that return
+  `[{"field", "rule", "expected", "got", "severity"?}]`.
+- `get_hooks()` returns `{"before_save" | "after_save" | "before_delete" | "after_delete" | "before_index": [hook]}`
+  with `hook(entry, context)`, where `entry` is a copy whose fields are items and attributes. An exception of a hook
+  before a save or a deletion prevents the write; a hook that does not return within 5 seconds is skipped.
+  `before_index` is called when an entry that was written here is durable and not yet searchable. Exceptions of hooks
+  after a write are logged. These hooks run one after the other in a thread of the plugin, and the write waits for them
+  at most 100 milliseconds.
+- `get_kb_presets()` returns `{name: kb.yaml as an object}`; `kb_manage` with `set_schema` starts from one that its
+  schema names as `{"preset": name}`.
+- `get_orient_supplement(kb_name, kb_type)` returns an object that `kb_orient` includes.
+- `get_cli_commands()` returns `{name: function}` or a list of such pairs, each a subcommand of `commonplace`. The
+  function's parameters are its arguments and options, and its result is the exit code. A `typer.Typer` in place of a
+  function is a subcommand with its own commands. The product's own commands cannot be replaced.
+- `set_context(context)` is called with a `PluginContext`.
+"""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.proposals import ProposalStates
     from commonplace.domain.query import Record
-    from commonplace.domain.semantic.ports import Reranker, SemanticIndex
+    from commonplace.domain.semantic import Reranker, SemanticIndex
 
 log = logging.getLogger(__name__)
 

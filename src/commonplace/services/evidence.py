@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.excerpts import Span, chosen_text, excerpt, paragraph_worths, paragraphs
 from commonplace.domain.query import Record, SearchQuery
-from commonplace.domain.semantic.chunks import TARGET_CHARS
+from commonplace.domain.ranking import Span, chosen_text, excerpt, paragraph_worths, paragraphs
+from commonplace.domain.semantic import TARGET_CHARS
 from commonplace.domain.similarity import SearchMode
 from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHit, search

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from commonplace.domain.json import Json, JsonObject
 
-if TYPE_CHECKING:  # a server answers its client before it loads these modules
+if TYPE_CHECKING:
     from commonplace.domain.documents import Document
     from commonplace.domain.schema import EntryType
     from commonplace.domain.validation import Violation
-    from commonplace.services.deadline import Deadline
+
 
 DEFAULT_TYPE = "note"
 """Type of an entry that has no type."""
@@ -99,3 +102,54 @@ def entry_fields(collection: str, document: Document) -> dict[str, Json]:
         "file_path": document.address.path,
         "body": document.body,
     }
+
+
+# Time limits for work after a write that must not delay the answer.
+
+
+log = logging.getLogger(__name__)
+
+AFTER_WRITE = 0.1
+"""Maximum time in seconds by which later steps delay the acknowledgement of a durable write."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A point in time until which an answer may wait."""
+
+    at: float
+    """Time of `time.monotonic`."""
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline; 0 if it has passed."""
+        return max(self.at - time.monotonic(), 0.0)
+
+    def within(self, work: Callable[[], T], what: str) -> T | None:
+        """The result of `work`; None if it fails (the error is logged) or times out (it continues in its thread).
+
+        Args:
+            work: The work, run in a separate thread.
+            what: Description of the work, for the log.
+        """
+        executor = ThreadPoolExecutor(1, thread_name_prefix="deadline")
+        future = executor.submit(work)
+        executor.shutdown(wait=False)
+        if wait((future,), self.left).not_done:
+            log.info("%s takes longer than an answer may wait", what)
+            return None
+        if error := future.exception():
+            log.warning("%s failed: %s: %s", what, type(error).__name__, error)
+            return None
+        return future.result()
+
+
+PASSED = Deadline(0.0)
+"""A deadline that has passed."""
+
+
+def after_write() -> Deadline:
+    """The deadline for the steps after a write that is durable now."""
+    return Deadline(time.monotonic() + AFTER_WRITE)

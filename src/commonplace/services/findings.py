@@ -27,11 +27,11 @@ from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.domain.schema_problems import declaration_findings
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.deadline import Deadline
-from commonplace.services.health.comparisons import LocatedFinding
+from commonplace.services.extensions import Deadline
 from commonplace.services.health.entry_rules import entry_findings, is_entry
 from commonplace.services.health.finding_cache import FindingCache
 from commonplace.services.health.page_rules import (
+    LocatedFinding,
     broken_link,
     collection_findings,
     dead_anchor,

@@ -9,8 +9,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Filter, Hit, SearchQuery, SearchResult
-from commonplace.domain.semantic.fusion import FLOOR
-from commonplace.domain.semantic.ports import Reranker
+from commonplace.domain.semantic import FLOOR, Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection

@@ -10,7 +10,7 @@ from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.change_feed import ChangeFeed
 from commonplace.services.collections import Collections
-from commonplace.services.sessions.memory import SessionMemories
+from commonplace.services.sessions import SessionMemories
 
 T = TypeVar("T")
 

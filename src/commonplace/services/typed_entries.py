@@ -17,7 +17,7 @@ from commonplace.domain.errors import (
     KnowledgeError,
 )
 from commonplace.domain.frontmatter import set_fields, text_items
-from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.json import Json, JsonObject, mapping_of
 from commonplace.domain.query import Record
 from commonplace.domain.records import build_record
 from commonplace.domain.schema import (
@@ -29,7 +29,6 @@ from commonplace.domain.schema import (
     declared_schema,
     new_entry_path,
 )
-from commonplace.domain.settings_values import mapping_of
 from commonplace.domain.slugs import slug
 from commonplace.domain.validation import TypeOfReference, Violation, violations
 from commonplace.services import writes

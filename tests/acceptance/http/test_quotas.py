@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.faces.mcp.quotas import MAX_ALL_RESOURCES, MAX_RESOURCES, MAX_STREAM_RESOURCES, MAX_STREAMS
+from commonplace.faces.mcp.subscriptions import MAX_ALL_RESOURCES, MAX_RESOURCES, MAX_STREAM_RESOURCES, MAX_STREAMS
 from serving import RawSession, Server, create_key, rpc_request, served
 from support import eventually
 

@@ -11,8 +11,7 @@ from commonplace.index import open_index
 from commonplace.store import open_store
 from commonplace.toolsets.pages.engines.selection import EngineServer, embedded_engine, server_engine
 from commonplace.toolsets.pages.rules.ports import PageEngine
-from commonplace.toolsets.pages.service.pages import SpacePages
-from commonplace.toolsets.pages.service.space_file import SpaceFile
+from commonplace.toolsets.pages.service.pages import SpaceFile, SpacePages
 from spaces.server import KEY, SearchServer
 
 KINDS = ("embedded", "meilisearch")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.completion import CATALOGUE_FILE, catalogue_paths, folder_key
-from commonplace.index.stored.index_version import INDEX_FOLDER
+from commonplace.index.index_version import INDEX_FOLDER
 from shell import Shell
 
 

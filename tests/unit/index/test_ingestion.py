@@ -12,12 +12,11 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import IndexingError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SyncReport
-from commonplace.index import ingestion, open_index
-from commonplace.index.catalogue import pending_files
-from commonplace.index.catalogue.pending_files import UNSETTLED_NS
+from commonplace.index import ingestion, open_index, transaction
 from commonplace.index.fulltext import ranking
 from commonplace.index.fulltext.tantivy_index import FullTextWriter
 from commonplace.index.ingestion import MAX_SMALL_UPDATE
+from commonplace.index.transaction import UNSETTLED_NS
 from commonplace.store import open_store
 from indexed import PERMISSIONS, Indexed, MakeBase, eventually, permissions_hold
 from support import GitRepo
@@ -101,7 +100,7 @@ def test_what_a_failed_batch_may_have_left_is_replaced_by_the_next(
             made.write(path, text)
         with monkeypatch.context() as patching:
             # Both halves of the full text are committed, and nothing of it comes into the catalogue.
-            patching.setattr(pending_files, "mark_batch_done", fail)
+            patching.setattr(transaction, "mark_batch_done", fail)
             with pytest.raises(ZeroDivisionError):
                 made.index.sync()
         monkeypatch.setattr(ingestion, "BATCH_BYTES", 2_000)

@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from commonplace.index.stored.index_version import SCHEMA_VERSION
+from commonplace.index.index_version import SCHEMA_VERSION
 from indexed import Indexed
 
 RECORDED = {29: "8316c3120f73b2e6936fb7c67b2fd377d32cc6979ff275bf500ff71c76d5287e"}

@@ -12,12 +12,10 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.errors import InvalidInputError
-from commonplace.plugins.calls import StartBudget
-from commonplace.plugins.faults import Faults
-from commonplace.plugins.hooks import HOOKS
-from commonplace.plugins.loader import Plugin, Plugins
+from commonplace.plugins.loader import HOOKS, Faults, Plugin, Plugins
 from commonplace.plugins.service_extensions import HOOK_POINTS, extensions_of
 from commonplace.plugins.toolset_extension import with_plugins
+from commonplace.plugins.values import StartBudget
 from commonplace.services.collections import Collections
 from commonplace.toolsets.kb.mcp import KB
 
@@ -118,7 +116,7 @@ def test_what_a_method_should_not_return_is_left_out_and_named(
         use(plugins)
     found = plugins.faults.all
     assert {(fault.plugin, fault.hook) for fault in found} == (set() if (hook, value) in FINE else {("odd", hook)})
-    said = [record.getMessage() for record in caplog.records if record.name == "commonplace.plugins.faults"]
+    said = [record.getMessage() for record in caplog.records if record.name == "commonplace.plugins.loader"]
     assert said == [f"plugin odd: {fault}" for fault in found], "each is said once"
 
 

@@ -11,8 +11,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.records import build_record
 from commonplace.domain.validation import Violation
-from commonplace.services.deadline import Deadline
-from commonplace.services.extensions import DEFAULT_TYPE, NO_EXTENSIONS, Extensions, entry_fields, type_of
+from commonplace.services.extensions import DEFAULT_TYPE, NO_EXTENSIONS, Deadline, Extensions, entry_fields, type_of
 from pages import page
 
 

@@ -24,8 +24,7 @@ from pydantic import TypeAdapter
 
 from commonplace.domain.errors import InvalidInputError, Stopped
 from commonplace.domain.json import JsonObject
-from commonplace.faces.mcp.peers import LEVELS, InputNeeded, Level, UnableError
-from commonplace.faces.mcp.progress import ProgressCounter
+from commonplace.faces.mcp.peers import LEVELS, InputNeeded, Level, ProgressCounter, UnableError
 from commonplace.faces.mcp.sdk import Context, session_of
 from commonplace.faces.worker_threads import go_on
 

@@ -14,11 +14,11 @@ from commonplace.settings import Tier
 
 if TYPE_CHECKING:
     from commonplace.faces import proposal_output
-    from commonplace.services.proposals import decisions, reports, selection
+    from commonplace.services.proposals import decisions, reports
 else:
     decisions = LazyModule("commonplace.services.proposals.decisions")
     reports = LazyModule("commonplace.services.proposals.reports")
-    selection = LazyModule("commonplace.services.proposals.selection")
+    decisions = LazyModule("commonplace.services.proposals.decisions")
     proposal_output = LazyModule("commonplace.faces.proposal_output")
 
 MAX_LISTED = 100
@@ -70,9 +70,9 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             return f"Your next writes go to {decisions.amend(found, own).id}."
 
 
-def _request(arguments: ProposalParameters) -> selection.AcceptRequest:
+def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:
     page, _, section = (arguments.page or "").partition("#")
-    return selection.AcceptRequest(
+    return decisions.AcceptRequest(
         pages=(page,) if page else (),
         section=section.replace("#", " > "),
         text=arguments.text,

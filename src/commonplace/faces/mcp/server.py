@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -14,26 +15,25 @@ from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from commonplace import __version__
 from commonplace.faces.access.callers import caller_of
 from commonplace.faces.access.used_once import secret_for
-from commonplace.faces.mcp.handlers.prompts import CompletionHandlers, PromptHandlers
-from commonplace.faces.mcp.handlers.resources import ResourceHandlers
-from commonplace.faces.mcp.handlers.skills import (
+from commonplace.faces.mcp.handlers import (
     EXTENSION,
     SETTINGS,
     SKILL_SCHEME,
+    CompletionHandlers,
     DirectoryParams,
+    PromptHandlers,
+    ResourceHandlers,
     SkillHandlers,
     SkillParams,
 )
 from commonplace.faces.mcp.proposals import tools_with_proposals
-from commonplace.faces.mcp.quotas import Quota
 from commonplace.faces.mcp.runner import Runner
 from commonplace.faces.mcp.sdk import Context, McpServer, State, asgi_scope
-from commonplace.faces.mcp.server_instructions import server_instructions
-from commonplace.faces.mcp.subscriptions import SubscriptionManager
+from commonplace.faces.mcp.subscriptions import Quota, SubscriptionManager
 from commonplace.faces.mcp.tools import ToolHandlers
 from commonplace.faces.mcp.toolset import Call, ResourceContents, Resources, ResourceSource, Toolset
 from commonplace.services.services import Services
-from commonplace.services.skills.discovery import Skills
+from commonplace.services.skills import Skills
 from commonplace.settings import Tier
 
 LIST_FRESH_MS = 60_000
@@ -166,3 +166,33 @@ def _principal(context: Context) -> str | None:
     """The caller that a round of a call is bound to; nobody else can continue the call."""
     scope = asgi_scope(context)
     return caller_of(scope).id if scope else None
+
+
+# The `instructions` of a server, derived from the toolset that it serves.
+
+
+READS_ONLY = "Nothing can be changed here: this server only reads."
+SKILLS = "Skills (instructions for tasks) are listed by skills/list."
+_SENTENCE_END = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
+
+
+def server_instructions(toolset: Toolset, served: frozenset[str]) -> str:
+    """The toolset's instructions without sentences about tools that are not served, plus sentences about this server.
+
+    Args:
+        toolset: The toolset.
+        served: Names of the tools that the tier permits.
+    """
+    absent = [tool for tool in toolset.tools if tool.name not in served]
+    sentences = _SENTENCE_END.split(toolset.instructions)
+    said = [one for one in sentences if not any(_names(one, tool.name) for tool in absent)]
+    changing = {tool.name for tool in toolset.tools if not tool.read_only}
+    if changing and not changing & served:
+        said.append(READS_ONLY)
+    if toolset.skills:
+        said.append(SKILLS)
+    return " ".join(one for one in said if one)
+
+
+def _names(sentence: str, tool: str) -> bool:
+    return re.search(rf"\b{re.escape(tool)}\b", sentence) is not None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.ports import Progress
     from commonplace.domain.proposals import Proposal, Proposer
     from commonplace.services.services import Services
-    from commonplace.services.sessions.memory import SessionMemory
+    from commonplace.services.sessions import SessionMemory
 
 TIERS: tuple[Tier, ...] = get_args(Tier)
 """Tiers in ascending order of permissions."""

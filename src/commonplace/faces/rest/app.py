@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from typing import TypeAlias, TypeVar
+from urllib.parse import parse_qsl, unquote_to_bytes
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError, to_json
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -15,7 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.changes import recording_retained, recording_waiting_index
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.domain.json import Json
+from commonplace.domain.json import Json, NotFiniteError, require_finite
+from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller, allows, caller_of
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.new_findings import new_finding_json
@@ -23,13 +27,12 @@ from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_
 from commonplace.faces.rest.endpoint import (
     MAX_BODY_BYTES,
     Endpoint,
+    QueryParameters,
     RestContract,
     RestRequest,
     RestResponse,
 )
 from commonplace.faces.rest.openapi import document
-from commonplace.faces.rest.routing import MethodError, Option, Router, select_match
-from commonplace.faces.rest.validation import MalformedError, accepts_bytes, conditions_of, request_body, request_query
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.services.findings import findings_of_writes
@@ -196,3 +199,240 @@ def _rendered(value: BaseModel, further: dict[str, Json]) -> bytes:
             return to_json(value, inf_nan_mode="null")
     shown: dict[str, Json] = value.model_dump(mode="python")
     return json_bytes(shown | further)
+
+
+# Routing of URLs to endpoints.
+#
+# Paths are split before they are decoded: `notes%2Fhistory` is one segment and names a page, `notes/history` is two
+# segments. Some URLs can name a page or an operation on a page (`/pages/notes/history`). Such a URL means the page if
+# it exists, else the operation, and never creates a page.
+
+
+Option: TypeAlias = "tuple[RouteMatch, Endpoint]"
+MAX_CACHED_PATHS = 256
+"""Number of paths whose endpoints are cached. Each request looks them up several times."""
+PATH = "{path}"
+"""The variable of a template that matches one or more segments of a URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteMatch:
+    """A template that matches a URL, with the values of its variables."""
+
+    template: str
+    path: str = ""
+    filename: str = ""
+
+
+class MethodError(InvalidInputError):
+    """The resource does not support the method: status 405."""
+
+    def __init__(self, methods: Sequence[str], more: str = "") -> None:
+        shown = dict.fromkeys(
+            name for method in methods for name in (("GET", "HEAD") if method == "GET" else (method,))
+        )
+        self.allowed = ", ".join(shown)
+        """Value of the `Allow` header."""
+        super().__init__("This URL does not take this method.", kind="method", hint=f"It takes {self.allowed}.{more}")
+
+
+def select_match(options: Sequence[Option], method: str, is_page: Callable[[str], bool]) -> Option:
+    """Select one of the matches of a URL.
+
+    Args:
+        options: The matches, at least one; a page before operations.
+        method: The request's method; GET for HEAD.
+        is_page: Whether a page exists at a path; called only if the URL also matches an operation.
+
+    Raises:
+        MethodError: no selected endpoint has this method.
+    """
+    fitting = [option for option in options if option[1].method == method]
+    operations = [option for option in options if option[0].template != options[0][0].template]
+    is_open = len(operations) < len(options) and bool(operations)
+    if is_open and (not fitting or fitting[0] not in operations) and not is_page(options[0][0].path):
+        fitting = [option for option in fitting if option in operations]
+        options = operations
+    if not fitting:
+        more = " To write a page of this path, percent-encode its slashes." if is_open else ""
+        raise MethodError([endpoint.method for _, endpoint in options], more)
+    return fitting[0] if fitting[0] not in operations else fitting[-1]
+
+
+class Router:
+    """The templates of an API, in order of length: if a URL can name a page or an operation, the page is first.
+
+    Args:
+        endpoints: The rows of the API.
+    """
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self._endpoints: dict[str, list[Endpoint]] = {}
+        for one in endpoints:
+            self._endpoints.setdefault(one.template, []).append(one)
+        self._templates = sorted(((_parts(one), one) for one in self._endpoints), key=lambda pair: len(pair[0]))
+        self._known_options = lru_cache(MAX_CACHED_PATHS)(self._options)
+
+    def options(self, raw_path: bytes) -> Sequence[Option]:
+        """All endpoints that a URL below the API's prefix can name.
+
+        Raises:
+            InvalidInputError: the path is not UTF-8.
+        """
+        return self._known_options(raw_path)
+
+    def _options(self, raw_path: bytes) -> Sequence[Option]:
+        return tuple([(match, one) for match in self.matches(raw_path) for one in self._endpoints[match.template]])
+
+    def matches(self, raw_path: bytes) -> list[RouteMatch]:
+        """All matches of a URL below the API's prefix, a page first.
+
+        Raises:
+            InvalidInputError: the path is not UTF-8.
+        """
+        parts = [_decoded(part) for part in raw_path.removeprefix(b"/").split(b"/")]
+        found = (_match(template, pattern, parts) for pattern, template in self._templates)
+        return [match for match in found if match is not None]
+
+
+def _parts(template: str) -> list[str]:
+    return template.removeprefix("/").split("/")
+
+
+def _match(template: str, pattern: Sequence[str], parts: Sequence[str]) -> RouteMatch | None:
+    spread = len(parts) - len(pattern)  # segments beyond one for each part of the pattern
+    if spread < 0 or (spread and PATH not in pattern):
+        return None
+    path = filename = ""
+    at = 0
+    for one in pattern:
+        end = at + 1 + (spread if one == PATH else 0)
+        if one == PATH:
+            path = "/".join(parts[at:end])
+        elif one.startswith("{"):
+            filename = parts[at]
+        elif one != parts[at]:
+            return None
+        at = end
+    return RouteMatch(template, path, filename)
+
+
+def _decoded(part: bytes) -> str:
+    try:
+        return unquote_to_bytes(part).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            "Invalid URL: a part of it is no UTF-8.", kind="path", hint="Percent-encode paths as UTF-8."
+        ) from error
+
+
+# Validation of a request's parameters, body and conditions.
+
+
+MAX_SHOWN_INPUT = 60
+MAX_PARAMETERS = 100
+MAX_PROBLEMS = 10
+"""Maximum number of parameters or keys that one error describes."""
+_TAG = re.compile(r'(?P<weak>W/)?"(?P<tag>[^"]*)"')
+_TAG_LIST = re.compile(r'[\s,]*(?:(?:W/)?"[^"]*"[\s]*(?:,[\s,]*|\Z))+')
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class MalformedError(InvalidInputError):
+    """The body is not a JSON object: status 400 rather than 422."""
+
+
+def request_query(endpoint: Endpoint, query_string: bytes) -> QueryParameters:
+    """Parse and validate the query parameters. The last of repeated parameters counts; unknown ones are ignored.
+
+    Raises:
+        InvalidInputError: a parameter is missing or not valid.
+    """
+    if query_string.count(b"&") >= MAX_PARAMETERS:
+        raise InvalidInputError(
+            f"Invalid query: it has more than {MAX_PARAMETERS} parameters.", kind="query", hint="Send fewer."
+        )
+    try:
+        pairs = parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+        return endpoint.query.model_validate(dict(pairs))
+    except ValidationError as error:
+        raise _invalid(error, "parameter") from error
+    except ValueError as error:
+        raise InvalidInputError(
+            "Invalid query: it is no percent-encoded UTF-8.", kind="query", hint="Percent-encode it as UTF-8."
+        ) from error
+
+
+def request_body(endpoint: Endpoint, body: bytes) -> BaseModel | None:
+    """Parse and validate the body.
+
+    Raises:
+        MalformedError: the body is not a JSON object.
+        InvalidInputError: a key is missing or not valid.
+    """
+    model = endpoint.body
+    if model is None or (not body and not endpoint.body_needed):
+        return None
+    try:
+        require_finite(body)
+        return model.model_validate_json(body)
+    except NotFiniteError as error:
+        raise MalformedError(f"Invalid body: {error}.", kind="body", hint="Send finite numbers, or null.") from error
+    except ValidationError as error:
+        if any(not problem["loc"] for problem in error.errors(include_url=False, include_input=False)):
+            raise MalformedError(
+                "The body is not a JSON object.", kind="body", hint="Send an object as application/json."
+            ) from error
+        raise _invalid(error, "key") from error
+
+
+def conditions_of(headers: Headers) -> Conditions:
+    """The conditions of `If-Match` and `If-None-Match`.
+
+    A weak tag in `If-Match` never matches, as it does not identify the bytes (RFC 9110, section 8.8.3.2).
+
+    Raises:
+        MalformedError: a header is not a list of entity tags.
+    """
+    return Conditions(
+        match=_tags(headers, "if-match", weak=False), none_match=_tags(headers, "if-none-match", weak=True)
+    )
+
+
+def accepts_bytes(headers: Headers) -> bool:
+    """Whether the client's `Accept` names `application/octet-stream` but not JSON."""
+    types = [one.partition(";")[0].strip().lower() for given in headers.getlist("accept") for one in given.split(",")]
+    return "application/octet-stream" in types and "application/json" not in types
+
+
+def _tags(headers: Headers, name: str, *, weak: bool) -> tuple[str, ...] | None:
+    given = [value.strip() for value in headers.getlist(name)]
+    if not given:
+        return None
+    text = ", ".join(given)
+    if text == "*":
+        return ("*",)
+    if not _TAG_LIST.fullmatch(text):
+        raise MalformedError(
+            f"Invalid header {name}: expected entity tags or *.", kind="header", hint='Send ETags as they came: "...".'
+        )
+    found = [match for match in _TAG.finditer(text) if weak or not match["weak"]]
+    tags = (match["tag"] for match in found)
+    return tuple(tag if tag != "*" else '"*"' for tag in tags)  # distinguishes the tag "*" from the asterisk
+
+
+def _invalid(error: ValidationError, what: str) -> InvalidInputError:
+    sentences: list[str] = []
+    problems = error.errors(include_url=False, include_input=False)
+    for problem in problems[:MAX_PROBLEMS]:
+        name = ".".join(str(part) for part in problem["loc"])[:MAX_SHOWN_INPUT]
+        if problem["type"] == "missing":
+            sentences.append(f"Missing {what} {name}.")
+        else:
+            sentences.append(f"Invalid {what} {name}: {problem['msg'][:1].lower()}{problem['msg'][1:]}.")
+    if len(problems) > MAX_PROBLEMS:
+        sentences.append(f"And {len(problems) - MAX_PROBLEMS:,} more.")
+    return InvalidInputError(
+        " ".join(sentences), kind=what, hint="The API's document, /api/v1/openapi.json, says more."
+    )

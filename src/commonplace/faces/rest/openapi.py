@@ -12,8 +12,7 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from commonplace import __version__
 from commonplace.domain.json import Json
-from commonplace.faces.rest.base_models import NAME_FACTS, PATH_FACTS, TAGS_PATTERN, Problem
-from commonplace.faces.rest.endpoint import Endpoint
+from commonplace.faces.rest.endpoint import NAME_FACTS, PATH_FACTS, TAGS_PATTERN, Endpoint, Problem
 
 SchemaNode: TypeAlias = "dict[str, Json]"
 

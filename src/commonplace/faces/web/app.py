@@ -21,7 +21,7 @@ from commonplace.faces.access.used_once import UsedOnce
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
-from commonplace.faces.web import assets, live, signin
+from commonplace.faces.web import live, pages, signin
 from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse, ToolsetPages
 from commonplace.faces.web.routes import VIEWS, is_view, no_such_page, view_at
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
@@ -87,7 +87,7 @@ class WebPages:
             await _send(scope, send, await self._signing_in(scope, receive))
         elif scope["method"] not in {"GET", "HEAD"}:
             await self._refuse_method(scope, send, path)
-        elif path.startswith(f"{assets.PREFIX}/"):
+        elif path.startswith(f"{pages.PREFIX}/"):
             await _send(scope, send, _static(scope, path))
         elif path == live.PATH and scope["method"] == "GET":
             await self._live.serve(scope, receive, send)
@@ -99,7 +99,7 @@ class WebPages:
     async def _refuse_method(self, scope: Scope, send: Send, path: str) -> None:
         """Respond to a method that no page supports: 405 for an existing page, otherwise 404 as for GET."""
         services = self._services.only(caller_of(scope).collections)
-        is_other = path == live.PATH or path.startswith(f"{assets.PREFIX}/")
+        is_other = path == live.PATH or path.startswith(f"{pages.PREFIX}/")
         if not is_other and not is_view(path, self._request(scope, "", services).toolsets):
             await send_error(send, no_such_page())
             return
@@ -124,7 +124,7 @@ class WebPages:
     def is_open(self, scope: Scope) -> bool:
         """Whether a request needs no key: only sign-in pages, static files and `robots.txt`."""
         path: str = scope["path"]
-        return path in signin.PATHS or path.startswith(f"{assets.PREFIX}/") or path == "/robots.txt"
+        return path in signin.PATHS or path.startswith(f"{pages.PREFIX}/") or path == "/robots.txt"
 
     def max_body(self, scope: Scope) -> int:
         """Maximum size of a request's body in bytes."""
@@ -246,12 +246,12 @@ def _wanted(scope: Scope) -> str:
 
 
 def _static(scope: Scope, path: str) -> PageResponse:
-    found = assets.asset_at(path)
+    found = pages.asset_at(path)
     if found is None:
         return PageResponse(b"There is no such file.", "text/plain", 404)
     headers = {"cache-control": FOREVER, "vary": "accept-encoding"}
     if found.content_type.startswith("text/html"):
-        headers["content-security-policy"] = assets.frame_policy(found.name)
+        headers["content-security-policy"] = pages.frame_policy(found.name)
     if found.compressed and _takes_gzip(Headers(scope=scope)):
         return PageResponse(found.compressed, found.content_type, 200, {**headers, "content-encoding": "gzip"})
     return PageResponse(found.content, found.content_type, 200, headers)

@@ -1,25 +1,27 @@
-"""Rows of the catalogue's document tables: conversion to and from documents, records and outlines."""
+"""Rows of the catalogue's document tables: documents, records and outlines, and a cache of records."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
-from commonplace.domain.document_reader import FragmentNames, fragment_marks
-from commonplace.domain.documents import Document
+from commonplace.domain.document_reader import FragmentMarks, FragmentNames, fragment_marks
+from commonplace.domain.documents import Document, Section
 from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import is_title
-from commonplace.domain.record_json import STORED_FIELDS, fields_from_json, record_to_json
-from commonplace.domain.records import day_number, iso_timestamp
+from commonplace.domain.records import STORED_FIELDS, day_number, fields_from_json, iso_timestamp, record_to_json
 from commonplace.index.catalogue.database import sql
-from commonplace.index.catalogue.outlines import Outline, OutlinePart, fragment_names, stored_marks
+
+# Rows of the catalogue's document tables: conversion to and from documents, records and outlines.
+
 
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
@@ -340,3 +342,163 @@ def fragments_of(
     )
     for key, outline, marks in cast("Iterable[tuple[int, str, str]]", rows):
         yield key, fragment_names(outline, marks)
+
+
+# The outline of a document in the catalogue: its sections, with the byte ranges of their texts.
+
+
+# Rows contain no containers, so there can be no cycles.
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False).encode
+
+_Row = tuple[int, str, str, int, int, int]
+"""Level, heading, anchor, and byte offsets of the section, of its text and of its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The sections of one document, in order; at least one."""
+
+    _rows: Sequence[_Row]
+
+    @staticmethod
+    def of(sections: Sequence[Section]) -> Outline:
+        """The outline of a parsed document."""
+        return Outline([(s.level, s.heading, s.anchor, s.start, s.content, s.end) for s in sections])
+
+    @staticmethod
+    def from_stored(stored: str) -> Outline:
+        """Parse the result of `stored`."""
+        return Outline(json.loads(stored))
+
+    def stored(self) -> str:
+        """The form stored in the catalogue."""
+        return _encode(self._rows)
+
+    @property
+    def last(self) -> int:
+        """Ordinal of the last section."""
+        return len(self._rows) - 1
+
+    def anchor(self, ordinal: int) -> str:
+        """The anchor of a section."""
+        return self._rows[ordinal][2]
+
+    def text(self, ordinal: int) -> slice:
+        """The byte range of a section's own text, without its heading and its subsections, which may be suppressed."""
+        return slice(*self._rows[ordinal][4:6])
+
+    def path(self, ordinal: int) -> tuple[str, ...]:
+        """The headings from the outermost to the section's own; empty for the text before the first heading."""
+        path: list[str] = []
+        lowest = 7
+        for level, heading, *_ in reversed(self._rows[: ordinal + 1]):
+            if 0 < level < lowest:
+                path.append(heading)
+                lowest = level
+        return tuple(reversed(path))
+
+    def first_with_text(self) -> int:
+        """The first section with text other than a line end; otherwise the first section."""
+        return next((at for at, row in enumerate(self._rows) if row[5] - row[4] > 1), 0)
+
+
+class OutlinePart(NamedTuple):
+    """The names of a section that fragments of links refer to."""
+
+    path: tuple[str, ...]
+    anchor: str
+
+
+def stored_marks(marks: FragmentMarks) -> str:
+    """The form of a document's other names that is stored in the catalogue; "" if there are none."""
+    return _encode((marks.sources, list(marks.elements), list(marks.blocks))) if any(marks) else ""
+
+
+def fragment_names(outline: str, marks: str) -> FragmentNames[OutlinePart]:
+    """The names of a document's parts, from its stored outline and the result of `stored_marks`."""
+    parts: list[OutlinePart] = []
+    above: list[tuple[int, str]] = []
+    for level, heading, anchor, *_ in json.loads(outline):
+        while above and above[-1][0] >= level:
+            above.pop()
+        above += [(level, heading)] if level else []
+        parts.append(OutlinePart(tuple([text for _, text in above]), anchor))
+    if not marks:
+        return FragmentNames(parts, FragmentMarks({}, (), ()))
+    sources, elements, blocks = cast("tuple[dict[str, str], list[str], list[str]]", json.loads(marks))
+    return FragmentNames(parts, FragmentMarks(sources, frozenset(elements), frozenset(blocks)))
+
+
+# A cache of the catalogue's records at one generation. Unchanged records are reused by later generations.
+
+
+MAX_CACHED_DOCUMENTS = 1000
+MAX_CACHED_PATHS = 50_000
+"""Maximum number of cached paths; `MAX_CACHED_DOCUMENTS` is that of documents. A full cache is cleared."""
+
+
+@dataclass(frozen=True)
+class CachedDocument:
+    """A cached document."""
+
+    stored: StoredDocument
+
+    @cached_property
+    def record(self) -> Record:
+        """The document's record, parsed on first use."""
+        return record_from(self.stored[0])
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The document's sections, parsed on first use."""
+        return Outline.from_stored(self.stored[1])
+
+
+class RecordCache:
+    """Documents by number, of one generation of the index. Thread-safe.
+
+    A table only grows, and is replaced by an empty one when it is full.
+
+    Args:
+        before: Documents of earlier generations, which are reused if their rows are equal.
+    """
+
+    def __init__(self, before: Mapping[int, CachedDocument] | None = None) -> None:
+        self._entries: dict[int, CachedDocument] = {}
+        self._paths: dict[int, str] = {}
+        self._before = before or {}
+
+    def of_next_generation(self) -> RecordCache:
+        """The cache of a later generation."""
+        is_full = len(self._before) + len(self._entries) > MAX_CACHED_DOCUMENTS
+        return RecordCache({**({} if is_full else self._before), **self._entries})
+
+    def entries(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, CachedDocument]:
+        """Documents in the order of their numbers; unknown numbers are omitted."""
+        known = self._entries
+        found = {key: known[key] for key in keys if key in known}
+        missing = [key for key in keys if key not in found]
+        if missing:
+            fresh = {key: self._document(key, stored) for key, stored in rows_by_key(connection, missing).items()}
+            if len(known) + len(fresh) > MAX_CACHED_DOCUMENTS:
+                known = self._entries = {}
+            known.update(fresh)
+            found |= fresh
+        return {key: found[key] for key in keys if key in found}
+
+    def paths(self, connection: sqlite3.Connection, keys: Collection[int]) -> dict[int, str]:
+        """Paths by document number; unknown numbers are omitted."""
+        known = self._paths
+        found = {key: known[key] for key in keys if key in known}
+        missing = [key for key in keys if key not in found]
+        if missing:
+            fresh = paths_by_key(connection, missing)
+            if len(known) + len(fresh) > MAX_CACHED_PATHS:
+                known = self._paths = {}
+            known.update(fresh)
+            found |= fresh
+        return found
+
+    def _document(self, key: int, stored: StoredDocument) -> CachedDocument:
+        before = self._before.get(key)
+        return before if before and before.stored == stored else CachedDocument(stored)

@@ -10,9 +10,8 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.findings import finding_of
 from commonplace.domain.query import Counts, Filter, ListQuery, Record, RecordPage, SortKey
 from commonplace.domain.records import LAST_DAY, day_number
-from commonplace.index.catalogue.database import sql
+from commonplace.index.catalogue.database import GenerationCache, sql
 from commonplace.index.catalogue.document_rows import encode, records_where
-from commonplace.index.catalogue.generation_cache import GenerationCache
 
 _SORTS: dict[SortKey, str] = {
     "path": "f.path",

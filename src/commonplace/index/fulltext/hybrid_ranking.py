@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from commonplace.domain.query import SearchQuery
-from commonplace.domain.semantic.fusion import FLOOR, agreement, fused, weight_of
+from commonplace.domain.semantic import FLOOR, agreement, fused, weight_of
 from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key, paths_by_key
 

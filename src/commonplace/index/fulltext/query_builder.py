@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import tantivy
 from tantivy import Occur, Query
 
-from commonplace.domain.query_expression import Expression, Leaf
-from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.query import Filter
+from commonplace.domain.query_parser import Expression, Leaf, PhraseTerms
 from commonplace.domain.ranking import TIE
+from commonplace.domain.records import LAST_DAY, day_number, wanted_terms
 from commonplace.domain.words.grams import is_whole
+from commonplace.index.catalogue.document_rows import document_key
+from commonplace.index.catalogue.listing import matching_keys
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.search_scope import SearchScope
+from commonplace.index.fulltext.document_text import DAY_FIELD, FOLDER_TERM_PREFIX
 from commonplace.index.fulltext.term_dictionary import STEM_WEIGHT, ExpandedQuery, ExpandedTerm, TermForms
 
 
@@ -185,3 +189,68 @@ def _best(queries: list[Query]) -> Query:
 
 def _silent(query: Query) -> Query:
     return Query.const_score_query(query, 0.0)
+
+
+# A filter in the form that the full text applies.
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """A selection of documents; every given part must match."""
+
+    groups: tuple[frozenset[str], ...] = ()
+    """Groups of terms; a document must have at least one term of each."""
+    ranges: tuple[tuple[str, int | None, int | None], ...] = ()
+    """Ranges of a document's numbers: name, minimum and maximum (None: unlimited)."""
+    keys: frozenset[int] | None = None
+    """Documents that match those parts of a filter that only the catalogue can evaluate; None without such parts."""
+    without: frozenset[int] = frozenset()
+    """Documents to exclude."""
+
+    def holds(self, key: int, terms: frozenset[str], numbers: Mapping[str, int]) -> bool:
+        """Whether a document matches."""
+        return (
+            all(not group.isdisjoint(terms) for group in self.groups)
+            and all(_is_within(numbers.get(name), least, most) for name, least, most in self.ranges)
+            and (self.keys is None or key in self.keys)
+            and key not in self.without
+        )
+
+
+def scope_of(connection: sqlite3.Connection, filter_: Filter) -> SearchScope:
+    """The scope of a filter.
+
+    Two parts are evaluated by the catalogue: created and updated days, which change with commits, and a path prefix
+    that ends inside a name, which is not a term.
+    """
+    groups = wanted_terms(filter_)
+    folder = filter_.prefix.endswith("/") and not (filter_.prefix.startswith("/") or filter_.prefix_any_case)
+    if folder:
+        groups = (*groups, frozenset(FOLDER_TERM_PREFIX + one for one in filter_.prefixes))
+    rest = Filter(
+        prefix="" if folder else filter_.prefix,
+        prefix_any_case=filter_.prefix_any_case,
+        created_from=filter_.created_from,
+        created_to=filter_.created_to,
+        updated_from=filter_.updated_from,
+        updated_to=filter_.updated_to,
+    )
+    keys = None if rest == Filter() else frozenset(matching_keys(connection, rest))
+    if filter_.among is not None:
+        among = frozenset(document_key(address.path) for address in filter_.among)
+        keys = among if keys is None else among & keys
+    ranges = filter_.dates
+    if filter_.date_from or filter_.date_to:
+        ranges = (*ranges, (DAY_FIELD, day_number(filter_.date_from) or 1, day_number(filter_.date_to) or LAST_DAY))
+    return SearchScope(
+        groups=groups,
+        ranges=ranges,
+        keys=keys,
+        without=frozenset(document_key(address.path) for address in filter_.without),
+    )
+
+
+def _is_within(number: int | None, least: int | None, most: int | None) -> bool:
+    if number is None:
+        return False
+    return (least is None or number >= least) and (most is None or number <= most)

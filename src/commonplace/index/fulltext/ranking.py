@@ -15,7 +15,7 @@ import tantivy
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.query_parser import asked_title
 from commonplace.domain.ranking import name_bonus
-from commonplace.domain.semantic.fusion import FLOOR
+from commonplace.domain.semantic import FLOOR
 from commonplace.domain.similarity import NearDocument
 from commonplace.index.catalogue.database import stored_language_folders
 from commonplace.index.catalogue.document_rows import titled_keys
@@ -23,12 +23,10 @@ from commonplace.index.catalogue.listing import sorted_keys
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.hybrid_ranking import FusedRanking, RankFusion
 from commonplace.index.fulltext.name_coverage import NOT_COVERED, NameCoverage
-from commonplace.index.fulltext.query_builder import QueryBuilder
-from commonplace.index.fulltext.scoring import RecentScorer
-from commonplace.index.fulltext.search_scope import SearchScope
-from commonplace.index.fulltext.snapshot import Snapshot
+from commonplace.index.fulltext.query_builder import QueryBuilder, SearchScope
+from commonplace.index.fulltext.scoring import RecentScorer, Snapshot
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery
-from commonplace.index.sites.translation_order import TRANSLATION_WINDOW, readers_language_first
+from commonplace.index.sites import TRANSLATION_WINDOW, readers_language_first
 
 MAX_RERANKED = 30
 """Number of the best documents that are reranked by their best section."""

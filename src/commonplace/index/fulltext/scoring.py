@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from typing import TypedDict, cast
@@ -12,27 +15,31 @@ from typing import TypedDict, cast
 import tantivy
 from tantivy import Query
 
-from commonplace.domain.query_expression import holds
-from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.query_parser import PhraseTerms, holds
 from commonplace.domain.ranking import FieldStatistics, best_of, bm25, phrase_bm25, phrase_count
 from commonplace.domain.words.grams import is_whole
+from commonplace.index.catalogue.database import read_number
+from commonplace.index.catalogue.document_rows import RecordCache
 from commonplace.index.fulltext import tantivy_index as ft
+from commonplace.index.fulltext.document_text import (
+    DocumentSections,
+    FieldTexts,
+    RecentCache,
+    RecentDocument,
+    RecentDocuments,
+    TextTerms,
+)
+from commonplace.index.fulltext.name_coverage import NameCache
 from commonplace.index.fulltext.query_builder import (
     COMPOUND_WEIGHT,
     EXACT_OR_STEM,
     FIELD_WEIGHTS,
     FieldWeight,
+    SearchScope,
     optional_weight,
 )
-from commonplace.index.fulltext.recent_documents import (
-    DocumentSections,
-    FieldTexts,
-    RecentDocument,
-    RecentDocuments,
-    TextTerms,
-)
-from commonplace.index.fulltext.search_scope import SearchScope
-from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
+from commonplace.index.fulltext.tantivy_index import FullText, Searchers
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermDictionary, TermForms
 
 SCORE_OF_BEGINNING = 1.0
 """Score of a quoted text that is shorter than a gram; the same as in the full text."""
@@ -317,3 +324,55 @@ def _explained_average(explanation: _Explanation) -> float:
         return explanation.get("value", 0.0)
     found = map(_explained_average, explanation.get("details", ()))
     return next((value for value in found if value), 0.0)
+
+
+# Data that is shared by the searches of one generation of the index.
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The index at one generation."""
+
+    generation: int
+    searchers: Searchers
+    recent: RecentDocuments
+    """Documents that are newer than the full text."""
+    statistics: RecentStatistics
+    dictionary: TermDictionary
+    documents: RecordCache
+    names: NameCache
+
+
+class SnapshotCache:
+    """A cache of the latest snapshot. Thread-safe.
+
+    Args:
+        fulltext: The full text.
+    """
+
+    def __init__(self, fulltext: FullText) -> None:
+        self._fulltext = fulltext
+        self._recent = RecentCache(fulltext.analyzer.analyze)
+        self._lock = threading.Lock()
+        self._latest: Snapshot | None = None
+
+    def at(self, connection: sqlite3.Connection) -> Snapshot:
+        """The snapshot for a transaction of the catalogue.
+
+        Raises:
+            FullTextError: the full text is missing or damaged.
+        """
+        generation = read_number(connection, "generation")
+        with self._lock:
+            latest = self._latest
+        if latest and latest.generation == generation:
+            return latest
+        recent = self._recent.at(connection, generation)
+        searchers = self._fulltext.searchers(read_number(connection, "fulltext"))
+        dictionary = TermDictionary(searchers.documents, recent, self._fulltext.analyzer.analyze)
+        statistics = RecentStatistics(recent, self._fulltext, searchers)
+        records = latest.documents.of_next_generation() if latest else RecordCache()
+        snapshot = Snapshot(generation, searchers, recent, statistics, dictionary, records, NameCache())
+        with self._lock:
+            self._latest = snapshot
+        return snapshot

@@ -10,14 +10,13 @@ from typing import Protocol
 import tantivy
 
 from commonplace.domain.languages import DEFAULT, content_words, language_of, without_stop_words
-from commonplace.domain.query_expression import Expression, changed
-from commonplace.domain.query_parser import Analyze, ParsedQuery, PhraseTerms, count_each
+from commonplace.domain.query_parser import Analyze, Expression, ParsedQuery, PhraseTerms, changed, count_each
 from commonplace.domain.ranking import best_forms, near_words, rarity
 from commonplace.domain.words.grams import is_whole
 from commonplace.domain.words.scripts import language_of_script
 from commonplace.domain.words.spellings import spellings
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.recent_documents import RecentDocuments
+from commonplace.index.fulltext.document_text import RecentDocuments
 
 STEM_WEIGHT = 0.5
 """Weight of another form of a word (`restored` for `restore`), relative to the word itself."""

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
-from commonplace.domain.errors import ConfigError, NotFoundError, UnavailableError
-from commonplace.domain.libraries import require_libraries
+from commonplace.domain.errors import ConfigError, NotFoundError, UnavailableError, require_libraries
 
 if TYPE_CHECKING:
     from opensearchpy import OpenSearch

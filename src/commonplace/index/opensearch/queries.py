@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.domain.query import Filter, Record, SortKey
-from commonplace.domain.query_expression import Expression, Leaf
-from commonplace.domain.query_parser import PhraseTerms
+from commonplace.domain.query_parser import Expression, Leaf, PhraseTerms
 from commonplace.domain.ranking import TIE
 from commonplace.domain.records import LAST_DAY, day_number, wanted_terms
 from commonplace.domain.words.grams import is_whole

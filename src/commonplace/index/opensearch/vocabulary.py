@@ -18,7 +18,7 @@ from typing import Any
 from commonplace.domain.cluster import BranchPosition
 from commonplace.domain.query_parser import Analyze, ParsedQuery
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.recent_documents import RecentDocuments
+from commonplace.index.fulltext.document_text import RecentDocuments
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, TermDictionary
 from commonplace.index.opensearch.connection import Search, Statistics, Steps
 from commonplace.index.opensearch.indexes import MAX_TOKEN_CHARS, token

@@ -12,7 +12,7 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.cluster import BranchPosition, IndexDifferences, SharedBase, SharedPage
 from commonplace.domain.errors import KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.records import day_number
-from commonplace.domain.semantic.chunks import chunked_revision, chunks_of, current_revision
+from commonplace.domain.semantic import chunked_revision, chunks_of, current_revision
 from commonplace.index.fulltext.tantivy_index import words_analyzer
 from commonplace.index.opensearch.connection import BULK_SECONDS, Connection
 from commonplace.index.opensearch.indexes import (

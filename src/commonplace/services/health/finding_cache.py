@@ -10,7 +10,7 @@ from commonplace.domain.documents import Finding
 from commonplace.domain.ports import Index
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.services.collections import Collection
-from commonplace.services.health.comparisons import CONTRADICTING, DESCRIBES
+from commonplace.services.health.page_rules import CONTRADICTING, DESCRIBES
 
 MAX_PAGES = 30_000
 """Maximum number of pages whose findings stay in memory."""

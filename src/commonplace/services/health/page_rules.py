@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+import re
+from codecs import BOM_UTF8
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain, combinations, islice
+from typing import NamedTuple
 
-from commonplace.domain.addresses import Address, is_attachment_name, unportable
+from commonplace.domain.addresses import Address, is_attachment_name, parse_address, unportable
 from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Document, Finding, Link
-from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.findings import finding_of, shortened
 from commonplace.domain.frontmatter import block_end
+from commonplace.domain.json import Json
 from commonplace.domain.links import LinkLookup, ambiguous_targets
 from commonplace.domain.query import Record, ResolvedLink
+from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
-from commonplace.services.health.comparisons import (
-    CONTRADICTING,
-    LineIndex,
-    LocatedFinding,
-    declared,
-    declared_contradiction,
-    outdated,
-)
-from commonplace.services.health.text_rules import text_findings
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page is valid."""
@@ -184,3 +183,277 @@ def _unused(collection: Collection) -> Iterator[LocatedFinding]:
             if not collection.index.links_to(address, sentences=False):
                 message = "No page links to this file. Link to it, or delete it."
                 yield address, finding_of("unused_attachment", message)
+
+
+# Comparisons of pages: declared contradictions, near-duplicates, and pages older than the files that they describe.
+
+
+log = logging.getLogger(__name__)
+
+LocatedFinding = tuple[Address, Finding]
+"""A page or other file, and what is wrong with it; the message has the remedy."""
+
+DESCRIBES = "describes"
+"""Front-matter key that names the pages and files that a page describes, by path or [[link]]."""
+CONTRADICTING = ("contradicts", "contradicted_by")
+"""Front-matter keys, and relations of links, by which a page declares a contradiction."""
+MIN_LINE_BYTES = 40
+"""Minimum length in bytes of a line that counts for near-duplicates."""
+MIN_SHARED_LINES = 4
+"""Minimum number of shared lines of two near-duplicates."""
+MIN_SHARED_PART = 0.8
+"""Minimum share of the shorter page's lines that two near-duplicates have in common."""
+MAX_LINES = 1_000
+"""Maximum number of lines of a page that are compared for near-duplicates."""
+MAX_HOLDERS = 8
+"""Maximum number of pages that share a line; a more common line is boilerplate and does not count."""
+
+
+class LineIndex:
+    """Long lines by page, to find pages that share most lines. Blanks and short lines are ignored."""
+
+    def __init__(self) -> None:
+        self._holders: defaultdict[int, list[int]] = defaultdict(list)
+        self._pages: list[Address] = []
+        self._counts: list[int] = []
+
+    def add(self, address: Address, body: bytes) -> None:
+        """Add a page's text. Add the pages in the order of their addresses."""
+        long = [line for line in body.split(b"\n", MAX_LINES)[:MAX_LINES] if len(line) >= MIN_LINE_BYTES]
+        lines = {hash(line) for line in map(bytes.strip, long) if len(line) >= MIN_LINE_BYTES}
+        if len(lines) >= MIN_SHARED_LINES:
+            number = len(self._pages)
+            self._pages.append(address)
+            self._counts.append(len(lines))
+            for line in lines:
+                self._holders[line].append(number)
+
+    def findings(self) -> Iterator[LocatedFinding]:
+        """A finding on the second page of each pair that shares most lines, but not all."""
+        shared: Counter[tuple[int, int]] = Counter()
+        # The lines of copied pages have the same set of pages, so that counting these sets is quick.
+        for holders, lines in Counter(tuple(one) for one in self._holders.values() if len(one) > 1).items():
+            if len(holders) <= MAX_HOLDERS:
+                for pair in combinations(holders, 2):
+                    shared[pair] += lines
+        for (one, two), lines in sorted(shared.items()):
+            least, most = sorted((self._counts[one], self._counts[two]))
+            if lines >= max(MIN_SHARED_LINES, MIN_SHARED_PART * least) and lines < most:
+                name = self._pages[one].path
+                message = f"It shares {lines} of {least} long lines with {name}. Keep them once, and link to them."
+                yield self._pages[two], finding_of("near_duplicate", message)
+
+
+def declared(collection: Collection, record: Record) -> Iterator[LocatedFinding]:
+    """The contradictions that a page itself declares in its front matter."""
+    for key in CONTRADICTING:
+        for name in _named(record.frontmatter, key):
+            other = collection.index.find(name, record.address)
+            if other is not None:
+                yield declared_contradiction(record.address, other.address)
+
+
+def declared_contradiction(source: Address, target: Address) -> LocatedFinding:
+    """The finding for a page that declares a contradiction to another page."""
+    message = f"It says that it contradicts {target.path}. Settle which of them holds."
+    return source, finding_of("contradiction", message)
+
+
+def outdated(collection: Collection, record: Record) -> Iterator[LocatedFinding]:
+    """Files that a page describes and that changed after the page."""
+    for name in _named(record.frontmatter, DESCRIBES):
+        changed = _changed(collection, record.address, name)
+        if changed is None:
+            message = f"It describes {shortened(name)!r}, which is not there. Correct `{DESCRIBES}`."
+            yield record.address, finding_of("stale", message)
+        elif _is_later(changed, record.updated):
+            message = (
+                f"It describes {shortened(name)!r}, which changed on {changed[:10]}; this page is of"
+                f" {record.updated[:10]}. Bring it up to date."
+            )
+            yield record.address, finding_of("stale", message)
+
+
+def _is_later(changed: str, updated: str) -> bool:
+    """Whether `changed` is later than `updated`, which may be only a day."""
+    return changed[:10] > updated[:10] if updated.endswith(_MIDNIGHT) else changed > updated
+
+
+_MIDNIGHT = "T00:00:00Z"
+
+
+def _named(values: Mapping[str, Json], key: str) -> list[str]:
+    """The pages and files that a field names by path, title or link."""
+    value = values.get(key)
+    listed = value if isinstance(value, list) else [value]
+    names = (one.strip().removeprefix("[[").removesuffix("]]") for one in listed if isinstance(one, str))
+    return [name for name in (one.partition("|")[0].partition("#")[0].strip() for one in names) if name]
+
+
+def _changed(collection: Collection, source: Address, name: str) -> str | None:
+    """Time of the last change of a page or file in ISO 8601; None if there is no such page or file."""
+    record = collection.index.find(name, source)
+    if record is not None:
+        return record.updated
+    for path in (name.removeprefix("/"), f"{source.folder}/{name}"):
+        try:
+            address = parse_address(path)
+            stat = collection.store.stat(address)
+        except (InvalidInputError, NotFoundError):
+            continue
+        except KnowledgeError as error:
+            log.warning("%s is not compared: %s", path, error)
+            continue
+        if stat is not None:
+            commits = collection.store.history.log(address, limit=1)
+            return iso_timestamp(commits[0].when if commits else stat.mtime_ns / 1e9)
+    return None
+
+
+# Pattern rules for a page's bytes: invisible characters, text that addresses an agent, secrets.
+
+
+class TextFinding(NamedTuple):
+    """One finding in a text. The message never contains a secret."""
+
+    offset: int
+    """Offset in bytes."""
+    rule: str
+    message: str
+
+
+MAX_FINDINGS = 20
+"""Maximum number of findings of one rule in one page."""
+_NAMES = {
+    "\u200b": "zero-width space",
+    "\u2060": "word joiner",
+    "\u00ad": "soft hyphen",
+    "\ufeff": "byte order mark inside the text",
+}
+_MAYBE_INVISIBLE = re.compile(rb"\xe2\x80[\x8b\x8e\x8f\xaa-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf|\xf3\xa0[\x80\x81]")
+"""UTF-8 of zero-width spaces, direction marks and overrides, inner byte order marks, and tag characters."""
+_BLACK_FLAG = "\U0001f3f4".encode()
+_FLAGS = tuple(
+    _BLACK_FLAG + "".join(chr(0xE0000 + ord(letter)) for letter in f"{region}\x7f").encode()
+    for region in ("gbeng", "gbsct", "gbwls")
+)
+"""The emoji of England, Scotland and Wales: a flag followed by tag characters that name the region."""
+_FLAG_BYTES = len(_FLAGS[0])
+_ORDER = (
+    rb"\s+(?:all\s+|any\s+)?(?:of\s+)?(?:the\s+|your\s+)?(?:previous|prior|earlier|above)"
+    rb"\s+(?:instructions?|prompts?|messages?|rules)"
+)
+_GITHUB_TOKEN = re.compile(rb"gh(?:[pousr]_[A-Za-z0-9]{36,}|ithub_pat_[A-Za-z0-9_]{40,})")
+_WITH_G = re.compile(
+    rb"g(?:(?P<token>(?<!\wg)h(?:[pousr]_|ithub_pat_))"
+    rb"|(?:(?<=ig)(?<![a-z0-9_]ig)(?P<ignore>nore)|(?<=disreg)(?<![a-z0-9_]disreg)(?P<disregard>ard)"
+    rb"|(?<=forg)(?<![a-z0-9_]forg)(?P<forget>et))" + _ORDER + rb")"
+)
+"""Orders to an agent, and beginnings of GitHub's tokens; one pattern, because each pass over a text is expensive."""
+_BEFORE_G = {"ignore": 1, "disregard": 5, "forget": 3}
+_TO_AGENTS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb"do(?<![a-z0-9_]do)\s+not\s+(?:tell|inform|mention\s+(?:this|it)\s+to)\s+the\s+user\b",
+        rb"you(?<![a-z0-9_]you)\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|llm|language\s+model|assistant|agent)\b",
+        (
+            rb"<(?:\s*/?\s*(?:system|assistant)\s*>"
+            rb"|!--[^>]{0,200}\b(?:ai|llm|assistant|agent)s?\b[^>]{0,200}\b(?:must|should|please|send|run|call)\b)"
+        ),
+    )
+)
+"""Further orders to an agent. All patterns of orders are for lower-case text, and begin with a literal for speed."""
+_SECRETS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        (
+            rb"A(?:(?<!\wA)(?P<aws>(?:KIA|SIA)[0-9A-Z]{16}\b)|(?<!\wA)(?P<google>Iza[0-9A-Za-z_-]{35}\b)"
+            rb"|(?<=PRIVA)(?P<key>TE KEY-----))"
+        ),
+        rb"x(?<!\wx)(?P<slack>ox[abprs]-[A-Za-z0-9-]{20,})",
+        rb"k(?<=sk)(?<!\wsk)(?P<api>-(?:[a-z]+-)?[A-Za-z0-9_-]{32,})",
+    )
+)
+"""Patterns of secrets, for text in its original case. Each group has a name in `_SECRET_NAMES`."""
+_SECRET_NAMES = {
+    "aws": "an AWS access key",
+    "google": "a Google API key",
+    "key": "a private key",
+    "slack": "a Slack token",
+    "api": "an API key",
+}
+_PRIVATE_KEY = re.compile(rb"-----BEGIN (?:[A-Z]+ )*PRIVA\Z")
+_QUOTED = tuple(re.compile(mark + rb"(?<=[:= \t]" + mark + rb")(?=[^\"'\s<>{}$]{12,}[\"'])") for mark in (b'"', b"'"))
+"""The quotation mark before a possible password."""
+_PASSWORD = re.compile(rb"(?<!\w)(?:pass(?:word|wd)|secret|api[_-]?key|token)[ \t]*[:=][ \t]*\Z")
+MAX_BEFORE = 100
+"""Number of bytes before a possible secret that are searched for a password's name or a private key's first line."""
+
+
+def text_findings(raw: bytes) -> Iterator[TextFinding]:
+    """The findings in a page's bytes, rule by rule."""
+    yield from _invisible(raw)
+    lower = raw.lower()
+    with_g = list(_WITH_G.finditer(lower))
+    orders = ((one.start() - _BEFORE_G[one.lastgroup], one.end()) for one in with_g if one.lastgroup in _BEFORE_G)
+    others = (one.span() for pattern in _TO_AGENTS for one in pattern.finditer(lower))
+    for start, end in islice(chain(orders, others), MAX_FINDINGS):
+        shown = " ".join(raw[start:end].decode("utf-8", "replace").split())[:60]
+        message = f"The text {shown!r} addresses an agent. Remove it, or quote it as what it is."
+        yield TextFinding(start, "addresses_agent", message)
+    tokens = (one.start() for one in with_g if one.lastgroup == "token")
+    github = (_secret(at, "a GitHub token") for at in tokens if _GITHUB_TOKEN.match(raw, at))
+    yield from islice(chain(_keys(raw), github, _passwords(lower)), MAX_FINDINGS)
+
+
+def _keys(raw: bytes) -> Iterator[TextFinding]:
+    for found in (one for pattern in _SECRETS for one in pattern.finditer(raw)):
+        group = found.lastgroup or ""
+        start = found.start() - (group == "api")
+        if group == "key":
+            begin = _PRIVATE_KEY.search(raw, max(0, start - MAX_BEFORE), start + 1)
+            if begin is None:
+                continue
+            start = begin.start()
+        yield _secret(start, _SECRET_NAMES[group])
+
+
+def _passwords(lower: bytes) -> Iterator[TextFinding]:
+    for quote in (one.start() for pattern in _QUOTED for one in pattern.finditer(lower)):
+        line = max(lower.rfind(b"\n", 0, quote) + 1, quote - MAX_BEFORE)
+        named = _PASSWORD.search(lower, line, quote)
+        if named:
+            yield _secret(named.start(), "a password")
+
+
+def _secret(offset: int, name: str) -> TextFinding:
+    message = f"This looks like {name}. Revoke it, then take it out of the page and of the history."
+    return TextFinding(offset, "secret", message)
+
+
+def _invisible(raw: bytes) -> Iterator[TextFinding]:
+    """Invisible characters that change how a text is read; joiners that scripts and emoji need are excluded."""
+    known: set[int] = set()
+    if raw.isascii():
+        return
+    for found in _MAYBE_INVISIBLE.finditer(raw):  # an initial byte order mark is no finding
+        if (
+            (found.start() == 0 and found[0] == BOM_UTF8)
+            or len(known) == MAX_FINDINGS
+            or _is_in_flag(raw, found.start())
+        ):
+            continue
+        line = raw.count(b"\n", 0, found.start())
+        if line in known:
+            continue
+        known.add(line)
+        letter = raw[found.start() : found.start() + 4].decode("utf-8", "ignore")[:1]
+        name = _NAMES.get(letter, f"U+{ord(letter):04X}" if letter else "a code point")
+        message = f"An invisible character ({name}) stands in this line. Remove it: readers do not see what it changes."
+        yield TextFinding(found.start(), "invisible_character", message)
+
+
+def _is_in_flag(raw: bytes, at: int) -> bool:
+    """Whether a tag character is part of one of the flags in `_FLAGS`."""
+    start = raw.rfind(_BLACK_FLAG, max(0, at - _FLAG_BYTES), at)
+    return start >= 0 and raw.startswith(_FLAGS, start)

@@ -1,21 +1,94 @@
-"""Finds documents by the path of a URL, and the targets of links in a text."""
+"""Documents for web pages: by the path of a URL, their folders, backlinks and graph, and caches for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from heapq import nsmallest
+from threading import Lock
+from typing import Generic, TypeVar
 
 from commonplace.domain.addresses import Address, document_suffixes, parse_address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.paths import INDEX_NAMES
-from commonplace.domain.query import ResolvedLink
+from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
+from commonplace.domain.query_parser import plain_query
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
-from commonplace.services.links import target_by_name
-from commonplace.services.site.derived import BoundedCache
+from commonplace.services.links import by_name, target_by_name
+from commonplace.services.listing import every_document
+
+# Caches for facts about a whole collection, computed once for each state of its index, and for values by key.
+
+
+T = TypeVar("T")
+
+
+class BoundedCache(Generic[T]):
+    """A cache of values by key that evicts the least recently used ones.
+
+    Args:
+        limit: Maximum sum of the sizes of all values; the last added value is never evicted.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._size = 0
+
+    def get(self, key: Hashable) -> T | None:
+        """The value of a key; None if it is not cached."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is not None:
+                self._values.move_to_end(key)
+            return found[0] if found is not None else None
+
+    def put(self, key: Hashable, value: T, size: int) -> T:
+        """Cache a value of this size, and return it."""
+        with self._lock:
+            if key not in self._values:
+                self._values[key] = value, size
+                self._size += size
+            while self._size > self._limit and len(self._values) > 1:
+                self._size -= self._values.popitem(last=False)[1][1]
+        return value
+
+
+class PerState(Generic[T]):
+    """Caches a function of a collection until the collection's index or current commit changes.
+
+    Args:
+        compute: The function; called by one thread at a time for each collection.
+    """
+
+    def __init__(self, compute: Callable[[Collection], T]) -> None:
+        self._compute = compute
+        self._lock = Lock()
+        self._values: dict[str, tuple[object, T]] = {}
+
+    def of(self, collection: Collection) -> T:
+        """The value for the current state of the collection."""
+        history = collection.store.history
+        state = (collection.index.generation, history.head() if history.available else "")
+        found = self._values.get(collection.store.identity)
+        if found is not None and found[0] == state:
+            return found[1]
+        with self._lock:
+            found = self._values.get(collection.store.identity)
+            if found is None or found[0] != state:
+                found = (state, self._compute(collection))
+                self._values[collection.store.identity] = found
+        return found[1]
+
+
+# Finds documents by the path of a URL, and the targets of links in a text.
+
 
 MAX_PARSED_BYTES = 24_000_000
 """Maximum size in bytes of the files whose parsed documents are cached."""
@@ -112,3 +185,235 @@ def _target(collections: Collections, collection: Collection, resolved: Resolved
     record = collection.index.record(resolved.target) if resolved.target.is_document else None
     title = record.title if record else ""
     return LinkTarget(collection, resolved.target, is_document=resolved.target.is_document, title=title)
+
+
+# The folders of a collection and the documents in each.
+
+
+@dataclass(slots=True)
+class SiteFolder:
+    """A folder."""
+
+    path: str
+    """Path without a trailing slash; "" for the root."""
+    folders: list[str] = field(default_factory=list[str])
+    """Paths of the subfolders, sorted."""
+    documents: list[Address] = field(default_factory=list[Address])
+    """Documents directly in the folder, sorted."""
+    total: int = 0
+    """Number of documents in the folder and below it."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+def folders_of(collection: Collection) -> Mapping[str, SiteFolder]:
+    """The folders by path, computed anew; `FOLDERS` caches the result."""
+    folders = {"": SiteFolder("")}
+    for address in sorted(collection.index.revisions()):
+        _folder(folders, address.folder).documents.append(address)
+        path = address.folder
+        while True:
+            folders[path].total += 1
+            if not path:
+                break
+            path = path.rpartition("/")[0]
+    for folder in folders.values():
+        folder.folders.sort(key=str.casefold)
+    return folders
+
+
+def _folder(folders: dict[str, SiteFolder], path: str) -> SiteFolder:
+    """The folder at a path; it and missing parents are created."""
+    missing: list[str] = []
+    while path not in folders:
+        missing.append(path)
+        path = path.rpartition("/")[0]
+    for one in reversed(missing):
+        folders[one] = SiteFolder(one)
+        folders[path].folders.append(one)
+        path = one
+    return folders[path]
+
+
+FOLDERS = PerState(folders_of)
+"""Every folder with documents, by path."""
+
+
+def records(collection: Collection, addresses: list[Address]) -> list[Record]:
+    """The records of these documents by path."""
+    if not addresses:
+        return []
+    query = ListQuery(filter=Filter(among=tuple(addresses)), limit=len(addresses))
+    return list(collection.index.list(query).records)
+
+
+# Documents and links as nodes and edges: the neighbourhood of one document, and the graph of a collection.
+
+
+MAX_NEIGHBOURS = 24
+"""Maximum number of neighbours of one document in its graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A document one link away."""
+
+    record: Record
+    outgoing: bool
+    incoming: bool
+
+
+def _adjacency(collection: Collection) -> Mapping[Address, tuple[frozenset[Address], frozenset[Address]]]:
+    out: dict[Address, set[Address]] = {}
+    back: dict[Address, set[Address]] = {}
+    for source, target in collection.index.links():
+        if source != target:
+            out.setdefault(source, set()).add(target)
+            back.setdefault(target, set()).add(source)
+    return {one: (frozenset(out.get(one, ())), frozenset(back.get(one, ()))) for one in {*out, *back}}
+
+
+ADJACENCY = PerState(_adjacency)
+"""Outgoing and incoming neighbours of every linked document."""
+
+
+def neighbours(collection: Collection, address: Address) -> list[Neighbour]:
+    """The documents one link away, at most `MAX_NEIGHBOURS`; those linked in both directions first, then by links."""
+    links = ADJACENCY.of(collection)
+    out, back = links.get(address, (frozenset(), frozenset()))
+    degree = Counter({one: len(links[one][0]) + len(links[one][1]) for one in out | back})
+    both = out & back
+    chosen = nsmallest(MAX_NEIGHBOURS, out | back, key=lambda one: (one not in both, -degree[one], one))
+    return [Neighbour(one, one.address in out, one.address in back) for one in records(collection, chosen)]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGraph:
+    """Every document of a collection and the links between them."""
+
+    nodes: tuple[Record, ...]
+    """Records of the documents by path."""
+    edges: tuple[tuple[int, int], ...]
+    """Positions in `nodes` of the source and the target of each link."""
+
+
+def _graph(collection: Collection) -> SiteGraph:
+    nodes = tuple(every_document(collection))
+    at = {record.address: number for number, record in enumerate(nodes)}
+    edges = tuple((at[a], at[b]) for a, b in collection.index.links() if a != b and a in at and b in at)
+    return SiteGraph(nodes, edges)
+
+
+GRAPHS = PerState(_graph)
+"""The whole graph of each collection."""
+
+
+# Backlinks of a document, and its unlinked mentions.
+
+
+MAX_MENTIONS = 20
+"""Unlinked mentions that are listed."""
+MIN_NAME_LETTERS = 3
+"""Minimum letters and digits of a title or alias that is searched for; shorter ones are in too many texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlink:
+    """A document that links to another one."""
+
+    found: FoundDocument
+    sentences: tuple[str, ...]
+    """The distinct sentences that contain the links."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A document that names another one without linking to it."""
+
+    found: FoundDocument
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backlinks:
+    """The documents that link to another."""
+
+    total: int
+    shown: list[Backlink]
+    """The requested part of the documents, by path; those of other collections last."""
+
+
+def backlinks(
+    collections: Collections, collection: Collection, address: Address, limit: int, start: int = 0
+) -> Backlinks:
+    """The documents that link to a document or file, each once.
+
+    Args:
+        collections: All collections that the reader may see.
+        collection: The collection of the document.
+        address: The document or file.
+        limit: Maximum number of shown documents. Only these are read.
+        start: Position of the first shown document, from 0.
+    """
+    names = tuple(one.name for one in collections)
+    states = tuple(one.index.generation for one in collections)
+    key = (collection.store.identity, address, names, states, limit, start)
+    return _KNOWN.get(key) or _KNOWN.put(key, _found(collections, collection, address, (start, limit)), 1)
+
+
+MAX_KNOWN = 2_000
+"""Maximum number of documents whose backlinks are cached."""
+_KNOWN: BoundedCache[Backlinks] = BoundedCache(MAX_KNOWN)
+
+
+def _found(collections: Collections, collection: Collection, address: Address, window: tuple[int, int]) -> Backlinks:
+    start, limit = window
+    linking = sorted(ADJACENCY.of(collection).get(address, ((), ()))[1])
+    read = linking[start : start + limit]
+    sentences = _by_source(collection.index.links_to(address, sources=read)) if read else {}
+    every = [_Source(collection, source, sentences.get(source, [])) for source in linking]
+    for other, into in by_name(collections, collection, address):
+        every += [_Source(other, source, kept) for source, kept in _by_source(into).items()]
+    return Backlinks(len(every), [found for one in every[start : start + limit] if (found := one.backlink())])
+
+
+def mentions(collection: Collection, record: Record, limit: int = MAX_MENTIONS) -> list[Mention]:
+    """Documents that contain the title or an alias of a document as a phrase and do not link to it, at most `limit`."""
+    linking = {link.source for link in collection.index.links_to(record.address, sentences=False)}
+    excluded = (record.address, *linking)
+    result: dict[Address, Mention] = {}
+    for name in (record.title, *record.aliases):
+        phrase = plain_query(name)
+        if sum(map(str.isalnum, phrase)) < MIN_NAME_LETTERS:
+            continue
+        query = SearchQuery(text=f'"{phrase}"', filter=Filter(without=excluded), limit=limit, sections=1, prefix=False)
+        # Not `services.searches`: without a page that has the phrase, it returns pages that have its words.
+        for hit in collection.index.search(query).hits:
+            snippet = hit.sections[0].snippet if hit.sections else ""
+            result.setdefault(hit.record.address, Mention(FoundDocument(collection, hit.record), snippet))
+    return list(result.values())[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    collection: Collection
+    address: Address
+    sentences: list[str]
+
+    def backlink(self) -> Backlink | None:
+        """The backlink; None if the document was deleted meanwhile."""
+        record = self.collection.index.record(self.address)
+        return Backlink(FoundDocument(self.collection, record), tuple(self.sentences)) if record else None
+
+
+def _by_source(links: list[ResolvedLink]) -> dict[Address, list[str]]:
+    """The distinct sentences by document."""
+    sentences: dict[Address, list[str]] = {}
+    for link in links:
+        kept = sentences.setdefault(link.source, [])
+        if link.sentence and link.sentence not in kept:
+            kept.append(link.sentence)
+    return sentences

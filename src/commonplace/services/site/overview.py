@@ -12,8 +12,7 @@ from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import Issue, collection_issues
-from commonplace.services.site.derived import BoundedCache, PerState
-from commonplace.services.site.tree import records
+from commonplace.services.site.documents import BoundedCache, PerState, records
 
 MAX_HUBS = 8
 """Maximum number of hubs that are shown."""

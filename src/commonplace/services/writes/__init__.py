@@ -14,8 +14,14 @@ from commonplace.services.writes.documents import (
     replace_once,
 )
 from commonplace.services.writes.moves import preview_moves
+from commonplace.services.writes.overwrites import (
+    UNCONDITIONAL,
+    DocumentDraft,
+    DocumentEdit,
+    WriteReceipt,
+    WriteRequest,
+)
 from commonplace.services.writes.renames import rename, rename_folder, require_moves
-from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",

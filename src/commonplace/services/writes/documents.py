@@ -22,11 +22,20 @@ from commonplace.domain.errors import (
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.deadline import Deadline, after_write
-from commonplace.services.extensions import entry_fields
-from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
+from commonplace.services.extensions import Deadline, after_write, entry_fields
+from commonplace.services.writes.overwrites import (
+    UNCONDITIONAL,
+    DocumentDraft,
+    DocumentEdit,
+    SeenEvidence,
+    WriteReceipt,
+    WriteRequest,
+    evidence_of,
+    note_write,
+    takes_away,
+    unseen_conflict,
+)
 from commonplace.services.writes.recorded import record_write
-from commonplace.services.writes.requests import UNCONDITIONAL, DocumentDraft, DocumentEdit, WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
 
 MAX_DOCUMENT_BYTES = 16 * 1024 * 1024

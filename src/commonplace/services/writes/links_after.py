@@ -22,7 +22,7 @@ from commonplace.domain.links import (
 from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.records import build_record
-from commonplace.domain.sites.tree import SiteTree
+from commonplace.domain.sites import SiteTree
 from commonplace.services.collections import Collection
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from commonplace.domain.findings import NewFinding
 from commonplace.services.collections import Collection
-from commonplace.services.writes.requests import WriteReceipt
+from commonplace.services.writes.overwrites import WriteReceipt
 
 
 @dataclass(slots=True)

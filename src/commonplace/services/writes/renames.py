@@ -14,9 +14,18 @@ from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import existing, index_written
 from commonplace.services.writes.moves import MovePlan, folder_moves, plan_moves
 from commonplace.services.writes.new_paths import has_folder
-from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, seen_by, takes_away
+from commonplace.services.writes.overwrites import (
+    UNCONDITIONAL,
+    RewrittenLinks,
+    SeenEvidence,
+    WriteReceipt,
+    WriteRequest,
+    evidence_of,
+    note_write,
+    seen_by,
+    takes_away,
+)
 from commonplace.services.writes.recorded import record_write
-from commonplace.services.writes.requests import UNCONDITIONAL, RewrittenLinks, WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
 
 NO_FILES: Mapping[Address, Address] = MappingProxyType({})

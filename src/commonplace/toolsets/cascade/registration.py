@@ -113,8 +113,7 @@ class _ServedLayers:
 
     def _layer(self, spec: LayerSpec, order: int) -> Layer:
         from commonplace.toolsets.cascade.rules.values import LayerRank
-        from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
-        from commonplace.toolsets.cascade.service.layers import FolderLayer
+        from commonplace.toolsets.cascade.service.layers import FolderLayer, ForeignLayer
 
         rank = LayerRank(spec.name, spec.level, order)
         if spec.command:
@@ -144,7 +143,7 @@ class _ServedLayers:
 
 def _close(layers: Iterable[Layer]) -> None:
     """Terminate the servers of these layers. Collections are closed by the application."""
-    from commonplace.toolsets.cascade.service.foreign_layer import ForeignLayer
+    from commonplace.toolsets.cascade.service.layers import ForeignLayer
 
     for layer in layers:
         if isinstance(layer, ForeignLayer):
@@ -161,7 +160,7 @@ def _file_stat(path: Path | None) -> tuple[int, int, int] | None:
 
 
 def _graph(spec: LayerSpec) -> ForeignGraph:
-    from commonplace.toolsets.cascade.foreign.graph import StdioGraph
+    from commonplace.toolsets.cascade.foreign import StdioGraph
 
     return StdioGraph(spec.command)
 

@@ -39,8 +39,7 @@ class SpaceApplication:
 
     def __init__(self, settings: Settings) -> None:
         from commonplace.store import open_store
-        from commonplace.toolsets.pages.service.pages import SpacePages
-        from commonplace.toolsets.pages.service.space_file import SpaceFile
+        from commonplace.toolsets.pages.service.pages import SpaceFile, SpacePages
 
         self._settings = settings
         for folder in (settings.cache_dir, settings.state_dir):
@@ -108,8 +107,7 @@ class Spaces:
 
     def _open_space(self, collection: Collection) -> SpacePages:
         from commonplace.toolsets.pages.engines.selection import embedded_engine, server_engine
-        from commonplace.toolsets.pages.service.pages import SpacePages
-        from commonplace.toolsets.pages.service.space_file import SpaceFile
+        from commonplace.toolsets.pages.service.pages import SpaceFile, SpacePages
 
         space = SpaceFile(collection.store)
         server = server_of(self._settings, space())

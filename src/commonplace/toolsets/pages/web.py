@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from commonplace.faces.web.exchange import CardRow, PageRequest, ToolsetPages
 from commonplace.faces.web.pages import moment
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.toolsets.pages.service.original import original_page, space_of
+from commonplace.toolsets.pages.service.pages import original_page, space_of
 
 
 def about(request: PageRequest, collection: Collection) -> Sequence[CardRow]:

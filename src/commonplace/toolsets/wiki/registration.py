@@ -17,7 +17,7 @@ from commonplace.toolsets.wiki.service import WIKI_KEY
 if TYPE_CHECKING:
     from commonplace.services.collections import Collection
     from commonplace.settings import Settings
-    from commonplace.toolsets.wiki.rules.wiki import Wiki
+    from commonplace.toolsets.wiki.rules import Wiki
 
 
 def is_remote(settings: Settings) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.semantic.chunks import (
+from commonplace.domain.semantic import (
     CHUNKS_VERSION,
     MAX_CHUNK_CHARS,
     MAX_CHUNKS,

@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.domain.semantic.fusion import (
+from commonplace.domain.semantic import (
     CODE_WEIGHT,
     MIN_SAMPLE,
     MIN_WITNESSES,

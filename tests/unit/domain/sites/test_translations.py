@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from commonplace.domain.sites.translations import (
-    is_language_code,
-    language_folders,
-    language_of,
-    readings,
-    translations_behind,
-)
+from commonplace.domain.sites import is_language_code, language_folders, language_of, readings, translations_behind
 
 TLDR = ["pages.de/common", "pages.fr/common", "pages.pt_BR/common", "pages/common"]
 DOCS = ["docs/en/a", "docs/de/a", "docs/zh-hant/a"]

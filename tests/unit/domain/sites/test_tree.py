@@ -6,7 +6,7 @@ import json
 
 from cases import each_case
 from commonplace.domain.addresses import Address
-from commonplace.domain.sites.tree import (
+from commonplace.domain.sites import (
     Mount,
     SiteTree,
     as_json,

@@ -15,8 +15,14 @@ from cases import each_case
 from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from commonplace.faces.access.callers import SCOPE_KEY, Caller
 from commonplace.faces.rest.app import RestApi
-from commonplace.faces.rest.base_models import QueryParameters, RequestBody
-from commonplace.faces.rest.endpoint import Endpoint, RestContract, RestRequest, RestResponse
+from commonplace.faces.rest.endpoint import (
+    Endpoint,
+    QueryParameters,
+    RequestBody,
+    RestContract,
+    RestRequest,
+    RestResponse,
+)
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
 from commonplace.settings import Tier

@@ -13,7 +13,7 @@ from cases import each_case
 from commonplace.domain.errors import ForbiddenError, UnauthenticatedError
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.web.app import MAX_FIELDS, SECURITY_HEADERS, cookies_of, credentials
-from commonplace.faces.web.assets import asset_url
+from commonplace.faces.web.pages import asset_url
 from support import new_repo
 
 HTML = {"accept": "text/html"}

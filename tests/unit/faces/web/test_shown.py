@@ -22,7 +22,7 @@ from commonplace.faces.web.shown import (
 )
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection
-from commonplace.services.site.graph import neighbours
+from commonplace.services.site.documents import neighbours
 from indexed import Indexed
 
 

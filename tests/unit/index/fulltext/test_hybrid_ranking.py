@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.query import SearchQuery
-from commonplace.domain.semantic.fusion import FLOOR
+from commonplace.domain.semantic import FLOOR
 from commonplace.domain.similarity import Background, NearDocument
 from commonplace.index.catalogue.document_rows import document_key
 from commonplace.index.fulltext.hybrid_ranking import MAX_FUSED, RankFusion

@@ -8,9 +8,8 @@ import pytest
 
 from commonplace.domain.query_parser import parse_query
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.query_builder import MAX_LISTED_TERMS, QueryBuilder
-from commonplace.index.fulltext.recent_documents import RecentDocuments
-from commonplace.index.fulltext.search_scope import SearchScope
+from commonplace.index.fulltext.document_text import RecentDocuments
+from commonplace.index.fulltext.query_builder import MAX_LISTED_TERMS, QueryBuilder, SearchScope
 from commonplace.index.fulltext.term_dictionary import TermDictionary
 from indexed import MakeBase, full_text
 

@@ -8,10 +8,9 @@ import pytest
 
 from commonplace.domain.query_parser import parse_query
 from commonplace.index.fulltext import tantivy_index as ft
-from commonplace.index.fulltext.query_builder import QueryBuilder
-from commonplace.index.fulltext.recent_documents import RecentDocument, RecentDocuments
+from commonplace.index.fulltext.document_text import RecentDocument, RecentDocuments
+from commonplace.index.fulltext.query_builder import QueryBuilder, SearchScope
 from commonplace.index.fulltext.scoring import RecentScorer, RecentStatistics
-from commonplace.index.fulltext.search_scope import SearchScope
 from commonplace.index.fulltext.term_dictionary import TermDictionary
 from indexed import full_text, searchable
 

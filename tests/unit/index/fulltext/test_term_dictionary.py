@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.query_parser import parse_query
-from commonplace.index.fulltext.recent_documents import RecentDocument, RecentDocuments
+from commonplace.index.fulltext.document_text import RecentDocument, RecentDocuments
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.fulltext.term_dictionary import (
     MAX_FORMS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.domain.query import ResolvedLink
-from commonplace.index.links.sentences import with_sentences
+from commonplace.index.links import with_sentences
 from indexed import Indexed, MakeBase
 
 

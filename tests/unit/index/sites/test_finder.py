@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.index.sites.finder import MAX_DEPTH, SiteFinder
+from commonplace.index.sites import MAX_DEPTH, SiteFinder
 from commonplace.store import open_store
 
 MKDOCS = "site_name: x\ndocs_dir: docs\n"

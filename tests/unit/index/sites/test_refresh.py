@@ -18,8 +18,7 @@ from commonplace.index.catalogue.database import (
 )
 from commonplace.index.catalogue.other_files import OtherFiles
 from commonplace.index.index_files import CATALOGUE_FILE
-from commonplace.index.sites.finder import SiteFinder
-from commonplace.index.sites.refresh import refresh_sites
+from commonplace.index.sites import SiteFinder, refresh_sites
 from indexed import Indexed
 
 FILES = {

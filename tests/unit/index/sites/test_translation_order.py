@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.index.sites.translation_order import readers_language_first
+from commonplace.index.sites import readers_language_first
 
 PATHS = {1: "de/a.md", 2: "en/a.md", 3: "de/b.md", 4: "fr/a.md"}
 SCORES = {1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6, 9: 0.5}

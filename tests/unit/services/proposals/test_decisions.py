@@ -13,8 +13,7 @@ from commonplace.domain.errors import ConflictError, ForbiddenError, InvalidInpu
 from commonplace.faces.proposal_output import accept_lines
 from commonplace.services import writes
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import ProposalConflictError
-from commonplace.services.proposals.selection import AcceptRequest
+from commonplace.services.proposals.decisions import AcceptRequest, ProposalConflictError
 from commonplace.services.proposals.views import proposer_of
 from proposing import AGENT, ProposedBase, text_of
 

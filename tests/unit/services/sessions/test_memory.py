@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from commonplace.services.sessions import memory as sessions
-from commonplace.services.sessions.memory import SessionMemories, SessionMemory, ShownDocument
+from commonplace.services import sessions
+from commonplace.services.sessions import SessionMemories, SessionMemory, ShownDocument
 
 OLD, NEW = "1" * 40, "2" * 40
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.services.skills import discovery
-from commonplace.services.skills.discovery import MAX_COMPATIBILITY, MAX_NAME, MAX_SKILL_DESCRIPTION, Skills
+from commonplace.services import skills as discovery
+from commonplace.services.skills import MAX_COMPATIBILITY, MAX_NAME, MAX_SKILL_DESCRIPTION, Skills
 from indexed import PERMISSIONS, Indexed, permissions_hold
 
 

@@ -24,7 +24,7 @@ from commonplace.domain.revisions import revision_of
 from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.extensions import Extensions
-from commonplace.services.sessions.memory import SessionMemory
+from commonplace.services.sessions import SessionMemory
 from commonplace.services.writes import WriteReceipt, WriteRequest, documents
 from indexed import Indexed
 from support import new_repo

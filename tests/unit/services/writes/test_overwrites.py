@@ -12,16 +12,16 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConflictError
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
-from commonplace.services.sessions.memory import SessionMemory
+from commonplace.services.sessions import SessionMemory
 from commonplace.services.writes.overwrites import (
     SeenEvidence,
+    WriteRequest,
     changes_since,
     evidence_of,
     note_write,
     takes_away,
     unseen_conflict,
 )
-from commonplace.services.writes.requests import WriteRequest
 from indexed import Indexed
 from support import new_repo
 

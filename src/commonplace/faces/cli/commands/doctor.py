@@ -50,8 +50,9 @@ def command(
 
 
 def _looked_at(session: Session) -> Iterator[Diagnostic]:
+    from commonplace.faces.cli import doctor_checks as external
+    from commonplace.faces.cli import doctor_checks as folders
     from commonplace.faces.cli.app import usable_commands
-    from commonplace.faces.cli.doctor_checks import external, folders
 
     yield Diagnostic("program", None, "commonplace", f"{build()} on Python {platform.python_version()}.")
     yield session.dependencies.git_command()

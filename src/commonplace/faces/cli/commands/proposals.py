@@ -34,8 +34,7 @@ from commonplace.faces.proposal_output import (
 from commonplace.services import writes
 from commonplace.services.collections import Collections
 from commonplace.services.proposals import decisions, reports
-from commonplace.services.proposals.decisions import FoundProposal
-from commonplace.services.proposals.selection import AcceptRequest
+from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.writes import WriteRequest
 

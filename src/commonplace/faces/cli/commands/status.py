@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.json import Json
-from commonplace.domain.sites.tree import Surroundings, as_json
+from commonplace.domain.sites import Surroundings, as_json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, left_out_message, one_line
 from commonplace.faces.cli.session import Session

@@ -18,7 +18,7 @@ from commonplace.faces.cli.commands.search import caught_up
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.failures import INTERRUPTED
 from commonplace.faces.cli.filters import FilterOptions
-from commonplace.faces.cli.finder.choices import Finder
+from commonplace.faces.cli.finder import Finder
 from commonplace.faces.cli.pages import file_of
 from commonplace.faces.cli.session import Session
 
@@ -49,7 +49,7 @@ def command(
             kind="terminal",
             hint="Without one: commonplace search QUERY.",
         )
-    from commonplace.faces.cli.finder.screen import find
+    from commonplace.faces.cli.finder_screen import find
 
     with session.opened() as collections, caught_up(session, collections, mode):
         finder = Finder(collections, filters.filter(), mode)

@@ -29,9 +29,9 @@ from commonplace.services import writes
 from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.overwrites import RewrittenLinks
 from commonplace.services.writes.recorded import recording_writes
 from commonplace.services.writes.renames import links_of
-from commonplace.services.writes.requests import RewrittenLinks
 
 
 def command(

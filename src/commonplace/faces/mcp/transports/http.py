@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -12,15 +13,16 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.sse import SseServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from starlette.datastructures import Headers
-from starlette.types import Receive, Scope, Send
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import Message, Receive, Scope, Send
 
-from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.json import JsonObject
 from commonplace.faces.access.callers import Caller, caller_of, with_owner, without_owner
 from commonplace.faces.mcp.sdk import McpServer
 from commonplace.faces.mcp.toolset import PROPOSE
-from commonplace.faces.mcp.transports.bodies import checked, in_json
-from commonplace.faces.mcp.transports.large_answers import without_large_events
+from commonplace.faces.mcp.transports.messages import MessageError, check_message
 from commonplace.faces.responses import send_error, send_json
 from commonplace.settings import Tier
 
@@ -247,3 +249,153 @@ def _not_confined(toolset: str) -> ForbiddenError:
 
 def _is_endless(scope: Scope) -> bool:
     return scope["method"] == "GET" or Headers(scope=scope).get("mcp-method") == ENDLESS
+
+
+# Wrappers around the SDK's HTTP transports: they check messages first and convert the SDK's errors to JSON.
+
+
+JSON = "application/json"
+NOT_FOUND, NO_METHOD, NOT_ACCEPTABLE, UNSUPPORTED = 404, 405, 406, 415
+FIRST_ERROR = 400
+
+
+async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject | None]:
+    """Check the message of a POST.
+
+    Args:
+        scope: The request.
+        receive: ASGI `receive` of the request; the guard has already read the whole body.
+
+    Returns:
+        A `receive` that replays the request for the SDK, and a JSON-RPC error to send instead, or None.
+    """
+    first = await receive()
+    given = False
+
+    async def again() -> Message:
+        """Replay the message that was read before, then pass on the rest."""
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return first
+
+    try:
+        check_message(first.get("body", b""), surrogates=_is_newer(scope))
+    except MessageError as error:
+        return again, cast("JsonObject", error.answer.model_dump(mode="json", by_alias=True, exclude_unset=True))
+    return again, None
+
+
+def in_json(send: Send) -> Send:
+    """A `send` that replaces the SDK's HTTP errors, and errors that are not JSON, by this server's JSON errors."""
+    replaced = False
+
+    async def sent(message: Message) -> None:
+        """Send a message, or this server's error instead of the SDK's."""
+        nonlocal replaced
+        if message["type"] == "http.response.start":
+            status, headers = int(message["status"]), Headers(raw=message.get("headers", []))
+            is_json = headers.get("content-type", "").partition(";")[0] == JSON
+            if status >= FIRST_ERROR and (not is_json or status in {NO_METHOD, NOT_ACCEPTABLE, UNSUPPORTED}):
+                replaced = True
+                allowed = headers.get("allow", "")
+                more = (("allow", allowed),) if allowed else ()
+                await send_error(send, _error(status, allowed), status=status, headers=more)
+        if not replaced:
+            await send(message)
+
+    return sent
+
+
+def _is_newer(scope: Scope) -> bool:
+    """Whether the SDK serves a request as of the newer era, in which invalid Unicode in arguments is a tool error."""
+    version = Headers(scope=scope).get("mcp-protocol-version")
+    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS
+
+
+def _error(status: int, allowed: str) -> KnowledgeError:
+    if status == NO_METHOD:
+        return InvalidInputError("This URL does not take this method.", kind="method", hint=f"It takes {allowed}.")
+    if status == NOT_ACCEPTABLE:
+        return InvalidInputError(
+            "The request accepts no type in which it can be answered.",
+            kind="accept",
+            hint=f"Send Accept: {JSON}, text/event-stream.",
+        )
+    if status == UNSUPPORTED:
+        return InvalidInputError(
+            "The body is not declared to be JSON.", kind="content-type", hint=f"Send it with Content-Type: {JSON}."
+        )
+    if status == NOT_FOUND:
+        return NotFoundError("There is no such session.", kind="session", hint="Open a stream, and post where it says.")
+    return InvalidInputError(
+        "The request names no session.", kind="session", hint="Post where the first event of the stream says."
+    )
+
+
+# Answers that are too large for one event of a stream: sent as the JSON of the response instead.
+
+
+MAX_EVENT = 1_000_000
+"""Maximum size in bytes of an event of a stream. The MCP SDK for Python refuses those over 1,048,576 bytes unless told
+otherwise (`DEFAULT_MAX_SSE_EVENT_SIZE` in `mcp.client.streamable_http`), and reads JSON of any size."""
+STREAM = "text/event-stream"
+
+
+ANSWER = (b'"result":', b'"error":')
+"""Keys of an answer in JSON-RPC, after its version and id; requests and notifications have `method` there."""
+_DATA = b"data: "
+
+
+def without_large_events(send: Send) -> Send:
+    """A `send` for the answer to a POST.
+
+    The head of a stream is held until its first event. If that is the answer itself and over `MAX_EVENT`, the response
+    is the answer as JSON. The transport permits either form for each request; a stream that has begun with another
+    event, such as progress, stays a stream.
+    """
+    head: Message | None = None
+    replaced = False
+
+    async def sent(message: Message) -> None:
+        """Send a message of the response, or hold the head of a stream."""
+        nonlocal head, replaced
+        if message["type"] == "http.response.start" and _is_stream(message):
+            head = message
+            return
+        if replaced:
+            return
+        if head is not None:
+            begun, head = head, None
+            answer = _large_answer(message.get("body", b""))
+            if answer is not None:
+                replaced = True
+                await _send_json(send, begun, answer)
+                return
+            await send(begun)
+        await send(message)
+
+    return sent
+
+
+def _is_stream(start: Message) -> bool:
+    return MutableHeaders(raw=list(start.get("headers", []))).get("content-type", "").startswith(STREAM)
+
+
+def _large_answer(event: bytes) -> bytes | None:
+    """The JSON of the answer that an event holds; None if the event is small or no answer."""
+    if len(event) <= MAX_EVENT:
+        return None
+    data = b"\n".join(line.removeprefix(_DATA) for line in event.splitlines() if line.startswith(_DATA))
+    before_params = data.partition(b"{")[2].partition(b"{")[0]
+    return data if any(key in before_params for key in ANSWER) else None
+
+
+async def _send_json(send: Send, start: Message, answer: bytes) -> None:
+    headers = MutableHeaders(raw=list(start["headers"]))
+    headers["content-type"] = JSON
+    headers["content-length"] = str(len(answer))
+    del headers["x-accel-buffering"]
+    await send({**start, "headers": headers.raw})
+    await send({"type": "http.response.body", "body": answer, "more_body": False})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import escape
 from textwrap import dedent
 
 _FENCE = re.compile(rb" {0,3}(`{3,}|~{3,})")
@@ -152,3 +153,101 @@ class _Splitter:
 
 def _text(found: bytes) -> str:
     return found.decode("ascii", "replace").lower()
+
+
+# Callouts and admonitions: the style of each type, and the enclosing elements.
+
+
+_KINDS = {
+    "note": "note", "abstract": "note", "summary": "note", "tldr": "note", "info": "note", "todo": "note",
+    "tip": "tip", "hint": "tip", "important": "tip", "success": "tip", "check": "tip", "done": "tip",
+    "question": "warning", "help": "warning", "faq": "warning", "warning": "warning", "caution": "warning",
+    "attention": "warning", "failure": "danger", "fail": "danger", "missing": "danger", "danger": "danger",
+    "error": "danger", "bug": "danger", "example": "note", "quote": "quote", "cite": "quote", "seealso": "note",
+}  # fmt: skip
+"""The style of each callout type; unknown types look like notes."""
+
+
+@dataclass(slots=True)
+class Callout:
+    """State of a callout that is being written."""
+
+    label: str
+    """Title for a callout without one."""
+    body: str
+    """The tags between title and body."""
+    close: str
+    """The closing tags."""
+    in_title: bool = True
+    titled: bool = False
+    """Whether the first paragraph has begun; its first line is the title."""
+    title_at: int = 0
+    """Number of output parts before the title."""
+
+
+def callout_open(kind: str, fold: str = "") -> tuple[str, Callout]:
+    """The opening tags of a callout, and its state.
+
+    Args:
+        kind: Type of the callout as written, such as `note` or `Warning`.
+        fold: "-" for a folded callout, "+" for a foldable one, "" for a fixed one.
+    """
+    name = " ".join(kind.lower().split())
+    look = f"callout callout-{_KINDS.get(name, 'note')}"
+    label = escape(name.replace("-", " ").capitalize())
+    if not fold:
+        return f'<div class="{look}"><p class="callout-title">', Callout(
+            label, '</p><div class="callout-body">\n', "</div></div>\n"
+        )
+    state = " open" if fold == "+" else ""
+    return f'<details class="{look}"{state}><summary>', Callout(
+        label, '</summary><div class="callout-body">\n', "</div></details>\n"
+    )
+
+
+def admonition_html(kind: str, title: str, inside: str, *, fold: str) -> str:
+    """An admonition with content that is HTML already; `fold` as in `callout_open`."""
+    opening, callout = callout_open(kind, fold)
+    return f"{opening}{escape(title, quote=False) or callout.label}{callout.body}{inside}{callout.close}"
+
+
+# Footnotes: numbered in the order of their first reference, listed at the end.
+
+
+@dataclass(slots=True)
+class Footnotes:
+    """The footnotes of one page, or of one document that it embeds."""
+
+    scope: str = ""
+    """Beginning of the ids of an embedded document's footnotes, which differ from those of the page."""
+    _numbers: dict[str, int] = field(default_factory=dict[str, int])
+    _references: dict[str, int] = field(default_factory=dict[str, int])
+    _texts: dict[str, str] = field(default_factory=dict[str, str])
+
+    def reference(self, name: str) -> str:
+        """A superscript number that links to the footnote."""
+        number = self._numbers.setdefault(name, len(self._numbers) + 1)
+        count = self._references[name] = self._references.get(name, 0) + 1
+        identifier = f"footnote-ref-{self.scope}{number}" + (f"-{count}" if count > 1 else "")
+        link = f'<a href="#footnote-{self.scope}{number}" id="{identifier}" aria-label="Footnote {number}">{number}</a>'
+        return f'<sup class="footnote-ref">{link}</sup>'
+
+    def define(self, name: str, html: str) -> None:
+        """Set the text of a footnote. Later definitions of the same name are ignored."""
+        self._texts.setdefault(name, html)
+
+    def html(self) -> str:
+        """The list of footnotes; "" if there are none. Footnotes without references come last."""
+        for name in self._texts:
+            self._numbers.setdefault(name, len(self._numbers) + 1)
+        if not self._texts:
+            return ""
+        items = [self._item(name, number) for name, number in self._numbers.items()]
+        return f'<section class="footnotes"><hr>\n<ol>\n{"".join(items)}</ol></section>\n'
+
+    def _item(self, name: str, number: int) -> str:
+        to = f"#footnote-ref-{self.scope}{number}"
+        back = f' <a class="footnote-back" href="{to}" aria-label="Back to the text">\u21a9</a>'
+        text = self._texts.get(name, "").rstrip()
+        text = f"{text[:-4]}{back}</p>" if text.endswith("</p>") else f"{text}{back}"
+        return f'<li id="footnote-{self.scope}{number}">{text}</li>\n'

@@ -10,12 +10,11 @@ from typing import Any
 from urllib.parse import quote
 
 from commonplace.domain.markdown.sections import ATTRIBUTE_LINE
-from commonplace.faces.web.markup.budget import CHECK_EVENTS, Budget
-from commonplace.faces.web.markup.callouts import Callout, callout_open
+from commonplace.domain.markdown.tags import body_tags
+from commonplace.faces.web.markup.blocks import Callout, Footnotes, callout_open
 from commonplace.faces.web.markup.code import code_html
-from commonplace.faces.web.markup.footnotes import Footnotes
-from commonplace.faces.web.markup.inline import text_html
 from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, html_links, link_key
+from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, Budget
 
 Events = Iterator[tuple[Event, int, int]]
 _CALLOUT = re.compile(rb"[ \t]*>[ \t]*\[!([A-Za-z][\w -]{0,30})\]([+-]?)[ \t]*")
@@ -337,3 +336,120 @@ def _texts(events: Events, until: str) -> Iterator[str]:
             depth -= 1
             if not depth:
                 return
+
+
+# Elements for images, sound, video and other files in a page's text.
+
+
+IMAGES = {
+    "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp",
+    "avif": "image/avif", "bmp": "image/bmp", "svg": "image/svg+xml", "ico": "image/x-icon",
+}  # fmt: skip
+AUDIO = {
+    "mp3": "audio/mpeg",
+    "wav": "audio/wav",
+    "ogg": "audio/ogg",
+    "m4a": "audio/mp4",
+    "flac": "audio/flac",
+    "opus": "audio/ogg",
+}
+VIDEO = {"mp4": "video/mp4", "webm": "video/webm", "ogv": "video/ogg", "mov": "video/mp4", "m4v": "video/mp4"}
+PDF = {"pdf": "application/pdf"}
+SHOWN_TYPES = {**IMAGES, **AUDIO, **VIDEO, **PDF}
+"""Media types, by suffix, of files that browsers display; all other files are downloads."""
+_SIZE = re.compile(r"\s*(\d{1,4})(?:x(\d{1,4}))?\s*")
+
+
+def suffix_of(path: str) -> str:
+    """The last suffix in lower case, without its dot; "" if there is none."""
+    return path.rpartition("/")[2].partition(".")[2].rpartition(".")[2].lower()
+
+
+def media_html(url: str, path: str, label: str, title: str) -> str:
+    """The element that displays a file.
+
+    Args:
+        url: URL of the file.
+        path: Path of the file; its suffix determines the element.
+        label: Text of the embed: an alternative text, or the size in pixels (`300`, `300x200`).
+        title: Title of the link; "" if there is none.
+    """
+    suffix, name = suffix_of(path), path.rpartition("/")[2]
+    size = _SIZE.fullmatch(label)
+    shown = escape(label if label and not size else name.rpartition(".")[0])
+    titled = f' title="{escape(title)}"' if title else ""
+    if suffix in IMAGES:
+        width = f' width="{size[1]}"' if size else ""
+        height = f' height="{size[2]}"' if size and size[2] else ""
+        return f'<img src="{escape(url)}" alt="{shown}"{titled}{width}{height} loading="lazy">'
+    if suffix in AUDIO:
+        return f'<audio controls preload="metadata" src="{escape(url)}" title="{shown}"></audio>'
+    if suffix in VIDEO:
+        return f'<video controls preload="metadata" src="{escape(url)}" title="{shown}"></video>'
+    kind = "PDF" if suffix in PDF else f"{suffix.upper()} file" if suffix else "File"
+    return f'<a class="file-card" href="{escape(url)}"{titled}><b>{escape(name)}</b> <small>{escape(kind)}</small></a>'
+
+
+# Inline syntax that the parser does not support: highlights, comments, tags, bare URLs and block ids.
+
+
+_SPECIAL = re.compile(
+    r"(?P<url>\bhttps?://[^\s<>\"'`]++)"
+    r"|==(?P<mark>[^=\s](?>[^=\n]*))=="
+    r"|(?P<comment>%%[^%\n]*+%%)"
+    r"|(?P<block>(?:(?<=\s)|^)\^[A-Za-z0-9-]++\s*$)"
+    r"|(?:(?<=[\s(|>*])|^)#(?P<tag>[^\s!-,.:-@\[-^`{-~]++)"
+)
+_TRAILING = ".,;:!?*_~'\""
+
+
+def text_html(text: str, *, links: bool) -> str:
+    """A run of text as HTML.
+
+    Args:
+        text: Text without markup.
+        links: Whether URLs and tags become links; False inside a link.
+    """
+    if "#" not in text and "==" not in text and "://" not in text and "%%" not in text and "^" not in text:
+        return escape(text, quote=False)
+    parts: list[str] = []
+    at = 0
+    for found in _SPECIAL.finditer(text):
+        html, end = _special(found, links=links)
+        parts += [escape(text[at : found.start()], quote=False), html]
+        at = end
+    return "".join([*parts, escape(text[at:], quote=False)])
+
+
+def tag_link(tag: str) -> str:
+    """A tag as a link to the list of its pages."""
+    return f'<a class="tag" href="/tags/{quote(tag, safe="/")}">#{escape(tag)}</a>'
+
+
+def _special(found: re.Match[str], *, links: bool) -> tuple[str, int]:
+    """The HTML of a match, and the offset after it."""
+    whole = found[0]
+    if found["mark"]:
+        return f"<mark>{escape(found['mark'], quote=False)}</mark>", found.end()
+    if found["comment"]:
+        return "", found.end()
+    if found["block"]:
+        return f'<span class="block-id" id="{whole.strip()}"></span>', found.end()
+    if not links:
+        return escape(whole, quote=False), found.end()
+    return _url(whole, found.start()) if found["url"] else _tag(whole, found.start())
+
+
+def _url(written: str, start: int) -> tuple[str, int]:
+    url = written.rstrip(_TRAILING)
+    while url.endswith(")") and url.count("(") < url.count(")"):
+        url = url[:-1].rstrip(_TRAILING)
+    return f'<a class="external" href="{escape(url)}">{escape(url, quote=False)}</a>', start + len(url)
+
+
+def _tag(written: str, start: int) -> tuple[str, int]:
+    """A tag as a link, parsed by the same rules as in the index; plain text if it is not a tag."""
+    tag = next(body_tags(written.encode(), (), tuple), "")
+    if not tag:
+        return escape(written, quote=False), start + len(written)
+    return tag_link(tag), start + 1 + len(tag)

@@ -12,8 +12,7 @@ from commonplace.domain.addresses import Address, is_attachment_name
 from commonplace.domain.document_reader import Fragments, slug_of_fragment
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import KnowledgeError
-from commonplace.faces.web.markup.html import LinkHtml
-from commonplace.faces.web.markup.media import media_html
+from commonplace.faces.web.markup.html import LinkHtml, media_html
 from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.urls import Urls, element_fragment
 from commonplace.services.collections import Collection, Collections

@@ -16,14 +16,19 @@ from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
-from commonplace.faces.web.markup.blocks import Piece, pieces
-from commonplace.faces.web.markup.budget import MAX_EMBEDDED_EVENTS, Budget, OverBudgetError, as_source
-from commonplace.faces.web.markup.callouts import admonition_html
-from commonplace.faces.web.markup.footnotes import Footnotes
+from commonplace.faces.web.markup.blocks import Footnotes, Piece, admonition_html, pieces
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
 from commonplace.faces.web.markup.links import DocumentLinks, LinkSource, external_link
 from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, missing_definitions, parse, written_links
-from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase, sanitized
+from commonplace.faces.web.markup.sanitizer import (
+    MAX_EMBEDDED_EVENTS,
+    Budget,
+    OverBudgetError,
+    Rebase,
+    as_source,
+    no_rebase,
+    sanitized,
+)
 from commonplace.faces.web.urls import Urls
 from commonplace.faces.worker_threads import go_on
 from commonplace.services.collections import Collection, Collections

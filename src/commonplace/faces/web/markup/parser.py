@@ -13,7 +13,7 @@ from pyromark import Markdown, Options
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.markdown.link_syntax import read_html_links, read_link
 from commonplace.domain.markdown.structure import OPTIONS, LinkEvent, bounded_tables
-from commonplace.faces.web.markup.budget import CHECK_EVENTS, Budget, OverBudgetError
+from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, Budget, OverBudgetError
 
 _PARSER = Markdown(options=OPTIONS | Options.ENABLE_MATH)
 

@@ -14,7 +14,7 @@ from commonplace.faces.web.urls import possible_addresses
 from commonplace.faces.web.views.document import notes_of
 from commonplace.services.collections import Collection
 from commonplace.services.site import changes
-from commonplace.services.site.differences import DiffRow, differences
+from commonplace.services.site.changes import DiffRow, differences
 from commonplace.services.site.documents import document_at_path
 
 MAX_FILES = 40

@@ -13,20 +13,27 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
-from commonplace.faces.web.markup.language import language_and_direction
+from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
-from commonplace.faces.web.withheld import gives_file, spans_of, visible
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
-from commonplace.services.site.backlinks import Backlink, Mention, backlinks
-from commonplace.services.site.backlinks import mentions as unlinked_mentions
 from commonplace.services.site.changes import gone_page
-from commonplace.services.site.documents import document_at_path, named_document, parsed_document
-from commonplace.services.site.graph import neighbours
-from commonplace.services.site.tree import FOLDERS, records
+from commonplace.services.site.documents import (
+    FOLDERS,
+    Backlink,
+    Mention,
+    backlinks,
+    document_at_path,
+    named_document,
+    neighbours,
+    parsed_document,
+    records,
+)
+from commonplace.services.site.documents import mentions as unlinked_mentions
 
 MAX_SIBLINGS = 80
 """Maximum number of documents of the same folder in the navigation."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
-from commonplace.faces.web.markup.media import SHOWN_TYPES, suffix_of
+from commonplace.faces.web.markup.html import SHOWN_TYPES, suffix_of
 from commonplace.faces.web.pages import page
-from commonplace.faces.web.withheld import gives_file
+from commonplace.faces.web.shown import gives_file
 from commonplace.services.collections import Collection
 from commonplace.services.past import moment_of
-from commonplace.services.site.documents import document_at_path
-from commonplace.services.site.tree import FOLDERS
+from commonplace.services.site.documents import FOLDERS, document_at_path
 
 MAX_FILES = 500
 """Maximum number of files in the list."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
-from commonplace.services.site.graph import GRAPHS
+from commonplace.services.site.documents import GRAPHS
 from commonplace.services.site.overview import OVERVIEWS
 
 LISTED = 60

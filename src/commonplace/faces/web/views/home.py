@@ -8,12 +8,11 @@ from functools import partial
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
-from commonplace.faces.web.withheld import visible_description
+from commonplace.faces.web.shown import visible_description
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
-from commonplace.services.site.documents import folder_document
+from commonplace.services.site.documents import FOLDERS, SiteFolder, folder_document
 from commonplace.services.site.overview import ORPHANS, OVERVIEWS, WANTED, CollectionOverview
-from commonplace.services.site.tree import FOLDERS, SiteFolder
 
 MAX_FOLDERS = 14
 SHOWN_COMMITS = 8

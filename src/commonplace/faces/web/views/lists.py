@@ -15,15 +15,14 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.query_text import Chip
+from commonplace.faces.web.shown import visible, visible_description
 from commonplace.faces.web.urls import with_query
-from commonplace.faces.web.withheld import visible, visible_description
 from commonplace.services.collections import FoundDocument
 from commonplace.services.listing import list_documents, list_tags
 from commonplace.services.past import Moment
 from commonplace.services.site.changes import folder_now
-from commonplace.services.site.documents import folder_document, parsed_document
+from commonplace.services.site.documents import FOLDERS, folder_document, folders_of, parsed_document, records
 from commonplace.services.site.overview import OVERVIEWS
-from commonplace.services.site.tree import FOLDERS, folders_of, records
 
 PAGE_SIZE = 100
 """Number of documents on one page of a list."""

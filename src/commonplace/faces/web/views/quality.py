@@ -14,9 +14,8 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.findings import shown_lines
-from commonplace.services.site.documents import document_at_path
+from commonplace.services.site.documents import document_at_path, records
 from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, WANTED, IssueRow, WantedPage, issues
-from commonplace.services.site.tree import records
 
 PAGE_SIZE = 100
 MAX_SOURCES = 5

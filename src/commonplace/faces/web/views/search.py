@@ -17,8 +17,8 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.query_text import FacetChip, FacetRow, QueryText, read_query
+from commonplace.faces.web.shown import overlaps, spans_of, visible_description
 from commonplace.faces.web.urls import with_query
-from commonplace.faces.web.withheld import overlaps, spans_of, visible_description
 from commonplace.services import searches
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.listing import facets, list_documents

@@ -18,7 +18,7 @@ from commonplace.faces.cli.session import Session
 from commonplace.toolsets.cascade.cli.open_layers import open_layers
 from commonplace.toolsets.cascade.rules.concepts import concept_id
 from commonplace.toolsets.cascade.rules.health import health_json
-from commonplace.toolsets.cascade.rules.output.json_output import resolved_json
+from commonplace.toolsets.cascade.rules.output import resolved_json
 
 ABSENT = 1
 """Exit code if no layer contains the concept, so that a shell can test for it."""

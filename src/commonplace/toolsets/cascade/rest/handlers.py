@@ -12,8 +12,7 @@ from commonplace.faces.rest.endpoint import RestRequest, RestResponse
 from commonplace.services.services import Services
 from commonplace.toolsets.cascade.rest import models
 from commonplace.toolsets.cascade.rules.health import health_json
-from commonplace.toolsets.cascade.rules.output.json_output import raw_json, resolved_json
-from commonplace.toolsets.cascade.rules.output.markdown_output import to_markdown
+from commonplace.toolsets.cascade.rules.output import raw_json, resolved_json, to_markdown
 from commonplace.toolsets.cascade.rules.values import ResolvedConcept
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_links, concept_search
 from commonplace.toolsets.cascade.service.cascade import Cascade

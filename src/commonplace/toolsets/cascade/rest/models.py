@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
-from commonplace.faces.rest.base_models import QueryParameters
+from commonplace.faces.rest.endpoint import QueryParameters
 
 MAX_ROWS = 10_000
 MAX_SEARCH = 100

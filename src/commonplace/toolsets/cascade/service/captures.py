@@ -17,10 +17,10 @@ from commonplace.domain.records import iso_timestamp
 from commonplace.domain.slugs import slug
 from commonplace.services.collections import Collection
 from commonplace.services.writes import documents
-from commonplace.services.writes.requests import WriteRequest
+from commonplace.services.writes.overwrites import WriteRequest
 from commonplace.toolsets.cascade.rules.concepts import CAPTURES, concept_address
 from commonplace.toolsets.cascade.rules.manifest import names_secret
-from commonplace.toolsets.cascade.rules.output.markdown_output import frontmatter_text
+from commonplace.toolsets.cascade.rules.output import frontmatter_text
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 
 KINDS: Mapping[str, tuple[str, ...]] = {

@@ -9,11 +9,10 @@ from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Link
 from commonplace.domain.links import NamedDocument, link_key, name_keys, resolve_target
 from commonplace.domain.markdown.link_sides import PageSide, in_order, readers
-from commonplace.domain.sites.tree import SiteTree
+from commonplace.domain.sites import SiteTree
 from commonplace.domain.snippets import PIPED_LINK
-from commonplace.toolsets.cascade.rules.concepts import CONCEPT_SUFFIX, concept_address, id_at
-from commonplace.toolsets.cascade.rules.link_targets import body_links
-from commonplace.toolsets.cascade.rules.output.markdown_output import to_body
+from commonplace.toolsets.cascade.rules.concepts import CONCEPT_SUFFIX, body_links, concept_address, id_at
+from commonplace.toolsets.cascade.rules.output import to_body
 from commonplace.toolsets.cascade.rules.values import ConceptSection, ResolvedConcept
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptOverview
 from commonplace.toolsets.cascade.service.layers import StoredLink

@@ -11,10 +11,9 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.markup.page import TextRenderer
 from commonplace.faces.web.pages import page
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN
-from commonplace.services.site.differences import DiffRow, differences
-from commonplace.toolsets.cascade.rules.concepts import concept_id
-from commonplace.toolsets.cascade.rules.headings import shown_heading
-from commonplace.toolsets.cascade.rules.output.markdown_output import to_markdown
+from commonplace.services.site.changes import DiffRow, differences
+from commonplace.toolsets.cascade.rules.concepts import concept_id, shown_heading
+from commonplace.toolsets.cascade.rules.output import to_markdown
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, EffectiveSection, ResolvedConcept
 from commonplace.toolsets.cascade.service import concept_links
 from commonplace.toolsets.cascade.web.links import CONCEPTS, cascade_of, concept_url, links_of, section_anchor

@@ -18,8 +18,7 @@ from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.markup.sanitizer import Rebase, no_rebase
 from commonplace.faces.web.shown import renderer_for
 from commonplace.faces.web.urls import with_query
-from commonplace.toolsets.cascade.rules.concepts import concept_address
-from commonplace.toolsets.cascade.rules.link_targets import is_concept_link
+from commonplace.toolsets.cascade.rules.concepts import concept_address, is_concept_link
 from commonplace.toolsets.cascade.service import CASCADE_KEY
 from commonplace.toolsets.cascade.service.cascade import Cascade
 from commonplace.toolsets.cascade.service.concept_links import followed

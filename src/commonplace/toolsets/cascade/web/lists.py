@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from commonplace.faces.web.exchange import CardRow, HomeCard, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
-from commonplace.services.site.differences import DiffRow, differences
+from commonplace.services.site.changes import DiffRow, differences
 from commonplace.toolsets.cascade.service import CASCADE_KEY, concept_search
 from commonplace.toolsets.cascade.service.cascade import Cascade, ConceptRow
 from commonplace.toolsets.cascade.service.conflicts import Disagreement

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 
 from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.json import Json, JsonObject, equal_json
+from commonplace.domain.json import Json, JsonObject, equal_json, mapping_of
 from commonplace.domain.schema import CORE_TYPES, SCHEMA_FILE, Schema, read_schema, yaml_finding
 from commonplace.domain.schema_problems import KEYS, schema_problems
-from commonplace.domain.settings_values import mapping_of
 from commonplace.domain.yaml_edits import as_json_types, change_keys
 from commonplace.domain.yaml_loader import load
 from commonplace.services.collections import Collection

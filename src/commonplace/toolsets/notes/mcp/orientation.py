@@ -9,7 +9,7 @@ from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links as links_service
 from commonplace.services.collections import Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
-from commonplace.services.site.backlinks import mentions
+from commonplace.services.site.documents import mentions
 from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at, page_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call

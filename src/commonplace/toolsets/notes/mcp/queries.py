@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.domain.excerpts import excerpt, query_words
 from commonplace.domain.query import Filter, Record, SearchQuery
+from commonplace.domain.ranking import excerpt, query_words
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult

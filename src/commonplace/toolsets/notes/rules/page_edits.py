@@ -11,10 +11,10 @@ from difflib import get_close_matches
 from commonplace.domain import edits
 from commonplace.domain.document_reader import find_fragment, find_section, read_document
 from commonplace.domain.documents import Document, Section
+from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.line_ends import with_unix_line_ends
 from commonplace.domain.markdown.structure import scan
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 

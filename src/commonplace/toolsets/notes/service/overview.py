@@ -16,8 +16,8 @@ from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import located_findings
-from commonplace.services.health.comparisons import LocatedFinding
-from commonplace.services.site.derived import BoundedCache
+from commonplace.services.health.page_rules import LocatedFinding
+from commonplace.services.site.documents import BoundedCache
 
 PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md", "welcome.md")
 """Lower-case names of the pages that describe a folder, in order of preference."""

@@ -23,8 +23,14 @@ from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, existing, index_written, require_free
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
 from commonplace.services.writes.moves import MovePlan, plan_moves
-from commonplace.services.writes.overwrites import SeenEvidence, evidence_of, note_write, takes_away, unseen_conflict
-from commonplace.services.writes.requests import WriteRequest
+from commonplace.services.writes.overwrites import (
+    SeenEvidence,
+    WriteRequest,
+    evidence_of,
+    note_write,
+    takes_away,
+    unseen_conflict,
+)
 from commonplace.services.writes.retries import on_latest
 from commonplace.toolsets.notes.rules.page_edits import PageChange, apply_changes, is_appended, is_whole, numbered
 from commonplace.toolsets.notes.service.made_calls import require_unmade, with_call

@@ -16,11 +16,11 @@ from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.ports import Index, Store
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SearchResult
 from commonplace.domain.snippets import HighlightTerms
-from commonplace.index.fulltext.document_sources import DocumentSources
+from commonplace.index.fulltext.searcher import DocumentSources
 from commonplace.index.process import freeze_objects
 from commonplace.services.searches import search_index
 from commonplace.toolsets.pages.engines.page_reader import PageReader
-from commonplace.toolsets.pages.rules.excerpts import NO_HIGHLIGHT, page_excerpt
+from commonplace.toolsets.pages.rules.matched_words import NO_HIGHLIGHT, page_excerpt
 from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces
 from commonplace.toolsets.pages.rules.page import (
     Page,
@@ -35,8 +35,15 @@ from commonplace.toolsets.pages.rules.page import (
     pages_by_id,
     read_page,
 )
-from commonplace.toolsets.pages.rules.page_filter import PageFilterIndex
-from commonplace.toolsets.pages.rules.queries import ANY_TIME, PageAnswer, PageFilter, PageHit, PageQuery, RebuildReport
+from commonplace.toolsets.pages.rules.queries import (
+    ANY_TIME,
+    PageAnswer,
+    PageFilter,
+    PageFilterIndex,
+    PageHit,
+    PageQuery,
+    RebuildReport,
+)
 from commonplace.toolsets.pages.rules.space import Space
 
 READY_SECONDS = 45.0

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Lock
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.changes import FileStat
+from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.ports import Store
+from commonplace.domain.query import Record
+from commonplace.services.collections import Collection
 from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces, page_addresses
-from commonplace.toolsets.pages.rules.page import PageText, is_page_path, read_page
+from commonplace.toolsets.pages.rules.page import Page, PageText, is_page_path, page_from, read_page
 from commonplace.toolsets.pages.rules.ports import PageEngine
 from commonplace.toolsets.pages.rules.queries import PageAnswer, PageQuery, checked
-from commonplace.toolsets.pages.rules.space import Space
+from commonplace.toolsets.pages.rules.space import SPACE_FILE, Space, no_space, parse_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +116,104 @@ def _no_page_path() -> InvalidInputError:
 
 def _missing(name: str) -> NotFoundError:
     return NotFoundError(name, kind="page")
+
+
+# The spaces from which collections were synced, and the original of each page.
+
+
+_WEB = re.compile(r"https?://\S+")
+
+
+class _KnownSpaces:
+    """The space file of each collection, reloaded when it changes."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, tuple[FileStat, Space]] = {}
+
+    def of(self, collection: Collection) -> Space | None:
+        key = collection.store.identity
+        try:
+            stat = collection.store.stat(SPACE_FILE)
+            if stat is None:
+                return None
+            with self._lock:
+                found = self._known.get(key)
+                if found is None or found[0] != stat:
+                    found = self._known[key] = (stat, SpaceFile(collection.store)())
+            return found[1]
+        except KnowledgeError:  # a broken space file: the folder is treated like any other
+            return None
+
+
+_SPACES = _KnownSpaces()
+
+
+def space_of(collection: Collection) -> Space | None:
+    """The space from which a collection was synced; None for any other collection."""
+    return _SPACES.of(collection)
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalPage:
+    """The page of a space from which a document was synced."""
+
+    space: Space
+    page: Page
+    url: str
+    """URL of the page in the space; "" if the document has no http or https URL."""
+
+
+def original_page(collection: Collection, record: Record) -> OriginalPage | None:
+    """The original of a document; None if it was not synced from a space."""
+    space = space_of(collection)
+    page = page_from(record.address, record.frontmatter, record.title) if space else None
+    if space is None or not isinstance(page, Page):
+        return None
+    return OriginalPage(space, page, page.url if _WEB.fullmatch(page.url) else "")
+
+
+# The space file of a folder, reloaded after changes.
+
+
+log = logging.getLogger(__name__)
+
+
+class SpaceFile:
+    """The current space file. Each call checks the file's stat data and reloads the file if it has changed.
+
+    Args:
+        store: The folder.
+
+    Raises:
+        NotFoundError: kind "space": there is no space file.
+        ConfigError, StorageError: the file cannot be read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._stat: FileStat | None = store.stat(SPACE_FILE)
+        self._space = _read(store)
+
+    def __call__(self) -> Space:
+        """The space; its last valid state if the file is missing or unreadable, for example during a write."""
+        with self._lock:
+            try:
+                stat = self._store.stat(SPACE_FILE)
+                if stat != self._stat:
+                    self._space, self._stat = _read(self._store), stat
+            except KnowledgeError as error:
+                log.info("%s: the space file was not taken over: %s", self._store.name, error)
+            return self._space
+
+
+def _read(store: Store) -> Space:
+    try:
+        raw = store.read(SPACE_FILE)
+    except NotFoundError:
+        raise no_space() from None
+    try:
+        return parse_space(raw.decode())
+    except UnicodeDecodeError:
+        raise ConfigError(f"{SPACE_FILE} is not a JSON object: it is not valid UTF-8.", kind="space") from None

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from commonplace.faces.mcp.toolset import Parameters
-from commonplace.toolsets.wiki.rules.wiki import MAX_QUERY, MAX_SEARCH
+from commonplace.toolsets.wiki.rules import MAX_QUERY, MAX_SEARCH
 
 NotePath = Annotated[str, Field(description="The note's path, such as Actors/Iran", min_length=1)]
 NoteRevision = Annotated[str, Field(description="40 hex digits as given by read_note, or the first 7 or more of them")]

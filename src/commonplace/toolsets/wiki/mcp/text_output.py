@@ -9,8 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from commonplace.domain.json import JsonObject
 from commonplace.faces.redirected_links import not_rewritten_lines
-from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_name
-from commonplace.toolsets.wiki.rules.wiki import (
+from commonplace.toolsets.wiki.rules import (
     Note,
     NoteAttachment,
     NoteChunks,
@@ -22,6 +21,9 @@ from commonplace.toolsets.wiki.rules.wiki import (
     NoteSummary,
     RenamedNote,
     SavedNote,
+    as_text,
+    as_texts,
+    note_name,
 )
 
 EXCERPT_CHARS = 150

@@ -12,7 +12,7 @@ from commonplace.domain.document_reader import find_section, read_document
 from commonplace.domain.errors import InvalidInputError, NotFoundError, PreconditionError
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.faces.mcp.toolset import Blob, Call, ToolResult
-from commonplace.services.sessions.memory import SessionMemory, ShownDocument
+from commonplace.services.sessions import SessionMemory, ShownDocument
 from commonplace.toolsets.wiki.mcp import text_output
 from commonplace.toolsets.wiki.mcp.parameters import (
     AttachmentArguments,
@@ -30,9 +30,9 @@ from commonplace.toolsets.wiki.mcp.parameters import (
     UploadAttachment,
     WriteNote,
 )
-from commonplace.toolsets.wiki.rules.wiki import MAX_ATTACHMENT_BYTES, Note, NoteFilter
+from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, Note, NoteFilter
 from commonplace.toolsets.wiki.service import WIKI_KEY
-from commonplace.toolsets.wiki.service.orphans import orphans
+from commonplace.toolsets.wiki.service.note_queries import orphans
 
 
 def read_note(call: Call, arguments: ReadNote) -> ToolResult:

@@ -14,8 +14,7 @@ from commonplace.domain.errors import InvalidInputError, UnavailableError
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.revisions import is_revision
-from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, name_of
-from commonplace.toolsets.wiki.rules.wiki import (
+from commonplace.toolsets.wiki.rules import (
     AttachmentContent,
     Note,
     NoteAttachment,
@@ -24,6 +23,9 @@ from commonplace.toolsets.wiki.rules.wiki import (
     NoteHit,
     NoteNode,
     NoteSummary,
+    as_text,
+    as_texts,
+    name_of,
 )
 
 

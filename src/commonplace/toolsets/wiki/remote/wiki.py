@@ -1,4 +1,4 @@
-"""The four ports of a wiki (`toolsets.wiki.rules.wiki`) over the REST API."""
+"""The four ports of a wiki (`toolsets.wiki.rules`) over the REST API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
 from commonplace.toolsets.wiki.remote import json_values
 from commonplace.toolsets.wiki.remote.client import RestClient, quoted
-from commonplace.toolsets.wiki.rules.wiki import (
+from commonplace.toolsets.wiki.rules import (
     AttachmentContent,
     Note,
     NoteAttachment,

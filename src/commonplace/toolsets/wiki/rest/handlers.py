@@ -12,11 +12,11 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.rest.endpoint import RestRequest, RestResponse
 from commonplace.services.services import Services
+from commonplace.toolsets.wiki import rules
 from commonplace.toolsets.wiki.rest import models
-from commonplace.toolsets.wiki.rules import wiki
-from commonplace.toolsets.wiki.rules.text_values import note_name
+from commonplace.toolsets.wiki.rules import note_name
 from commonplace.toolsets.wiki.service import WIKI_KEY
-from commonplace.toolsets.wiki.service.past_wiki import WikiState, wiki_at
+from commonplace.toolsets.wiki.service.local import WikiState, wiki_at
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -39,7 +39,7 @@ def list_pages(request: RestRequest) -> RestResponse:
     """Pages that match a filter, newest first."""
     query = cast("models.ListParameters", request.query)
     with wiki_at(request.services, query.at) as asked:
-        page = asked.notes.list(wiki.NoteFilter(**query.model_dump(exclude={"at"})))
+        page = asked.notes.list(rules.NoteFilter(**query.model_dump(exclude={"at"})))
     value = models.Pages(pages=[_summary(note) for note in page.notes], total=page.total)
     return RestResponse(value, headers=_told(asked))
 
@@ -232,7 +232,7 @@ def delete_attachment(request: RestRequest) -> RestResponse:
     return RestResponse(models.Detached(filename=name, path=path))
 
 
-def _saved(saved: wiki.SavedNote) -> RestResponse:
+def _saved(saved: rules.SavedNote) -> RestResponse:
     value = models.Saved(
         name=saved.name,
         path=saved.path,
@@ -276,7 +276,7 @@ def _body(request: RestRequest, model: type[M]) -> M:
     return request.body
 
 
-def _summary(note: wiki.NoteSummary) -> models.Summary:
+def _summary(note: rules.NoteSummary) -> models.Summary:
     return models.Summary(
         name=note.name,
         path=note.path,
@@ -287,11 +287,11 @@ def _summary(note: wiki.NoteSummary) -> models.Summary:
     )
 
 
-def _commit(change: wiki.NoteCommit) -> models.Commit:
+def _commit(change: rules.NoteCommit) -> models.Commit:
     return models.Commit(revision=change.revision, author=change.author, date=change.date, message=change.message)
 
 
-def _chunk(chunk: wiki.NoteChunk) -> models.Chunk:
+def _chunk(chunk: rules.NoteChunk) -> models.Chunk:
     return models.Chunk(
         name=chunk.name,
         path=chunk.path,
@@ -306,7 +306,7 @@ def _chunk(chunk: wiki.NoteChunk) -> models.Chunk:
     )
 
 
-def _attachment(one: wiki.NoteAttachment) -> models.Attachment:
+def _attachment(one: rules.NoteAttachment) -> models.Attachment:
     return models.Attachment(
         filename=one.filename, size=one.size, mime_type=one.mime_type, last_modified=one.last_modified or None
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field, JsonValue
 
 from commonplace.domain.similarity import SearchMode
-from commonplace.faces.rest.base_models import (
+from commonplace.faces.rest.endpoint import (
     NAME_FACTS,
     PATH_FACTS,
     REVISION_PATTERN,
@@ -15,7 +15,7 @@ from commonplace.faces.rest.base_models import (
     RequestBody,
     SchemaFacts,
 )
-from commonplace.toolsets.wiki.rules.wiki import MAX_QUERY, MAX_SEARCH
+from commonplace.toolsets.wiki.rules import MAX_QUERY, MAX_SEARCH
 
 WORDS: SchemaFacts = {"pattern": r"[^\s\x1c-\x1f\x85]"}
 DAY_OR_MOMENT: SchemaFacts = {

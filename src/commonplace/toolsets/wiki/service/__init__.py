@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from commonplace.services.services import ServiceKey
 
 if TYPE_CHECKING:
-    from commonplace.toolsets.wiki.rules.wiki import Wiki
+    from commonplace.toolsets.wiki.rules import Wiki
 
 WIKI_KEY: ServiceKey[Wiki] = ServiceKey("wiki")
 """The remote wiki, else the wiki of the first open collection."""

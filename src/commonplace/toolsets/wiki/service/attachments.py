@@ -17,7 +17,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.services.collections import Collection
-from commonplace.toolsets.wiki.rules.wiki import MAX_ATTACHMENT_BYTES, AttachmentContent, NoteAttachment
+from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, AttachmentContent, NoteAttachment
 from commonplace.toolsets.wiki.service import note_lookup
 from commonplace.toolsets.wiki.service.notes import WikiOptions
 

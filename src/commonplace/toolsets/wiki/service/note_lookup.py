@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from threading import Lock
 
-from commonplace.domain.addresses import Address, parse_address, parse_document_address
+from commonplace.domain.addresses import Address, fold, parse_address, parse_document_address
 from commonplace.domain.changes import Commit, FileStat
+from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.frontmatter import read_frontmatter
+from commonplace.domain.links import link_key
 from commonplace.domain.past import StoreWithPast
+from commonplace.domain.query import ResolvedLink
 from commonplace.domain.revisions import is_revision, revision_of
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.services.collections import Collection, record_of_new_file
 from commonplace.services.writes.overwrites import changes_since
-from commonplace.toolsets.wiki.rules.text_values import note_name
-from commonplace.toolsets.wiki.rules.wiki import NoteCommit
+from commonplace.toolsets.wiki.rules import Note, NoteCommit, NoteLinks, note_name
 
 MAX_READ_ATTEMPTS = 3
 """Maximum number of reads of a note if commits land during a read."""
@@ -215,3 +219,111 @@ def _state(collection: Collection, address: Address, head: str) -> NoteState:
         return NoteState(raw, revision_of(raw) if history.diff(address, last.id) else last.id, last)
     except NotFoundError:
         return NoteState(raw, revision_of(raw), last)
+
+
+# A cache of recently read notes. An entry is valid for the same bytes and the same last commit.
+
+
+MAX_NOTES = 1024
+MAX_BYTES = 4_000_000
+"""Maximum total bytes of the cached notes; a parsed note takes about four times its bytes in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedNote:
+    """A note with the data from which it was created."""
+
+    head: str
+    """A current commit at which the entry was valid; "" without Git."""
+    state: NoteState
+    document: Document
+    note: Note
+    """The note without its links, which depend on other files."""
+
+
+class NoteCache:
+    """The most recently read notes of one collection, up to `MAX_NOTES` and `MAX_BYTES`. Thread-safe.
+
+    Every lookup compares the bytes of the file and the current commit. If the current commit has changed, it also
+    compares the note's last commit.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._notes: OrderedDict[Address, CachedNote] = OrderedDict()
+        self._bytes = 0
+
+    def get(
+        self, address: Address, head: str, raw: bytes, last_commit: Callable[[], Commit | None]
+    ) -> CachedNote | None:
+        """The cached note; None if its bytes or its last commit differ.
+
+        Args:
+            address: Address of the note.
+            head: The current commit; "" without Git.
+            raw: The bytes of the note's file.
+            last_commit: Returns the note's last commit, None if there is none. Called only if the current commit has
+                changed.
+        """
+        with self._lock:
+            found = self._notes.get(address)
+            if found is None or found.state.raw != raw:
+                return None
+            self._notes.move_to_end(address)
+        if found.head != head:
+            if last_commit() != found.state.commit:
+                return None
+            earlier, found = found, replace(found, head=head)
+            with self._lock:
+                if self._notes.get(address) is earlier:
+                    self._notes[address] = found
+        return found
+
+    def put(self, address: Address, cached: CachedNote) -> None:
+        """Replace the cached note, unless its revision depends on more than the bytes and the commit."""
+        with self._lock:
+            earlier = self._notes.pop(address, None)
+            self._bytes -= len(earlier.state.raw) if earlier else 0
+            if not cached.state.is_reproducible or len(cached.state.raw) > MAX_BYTES:
+                return
+            self._notes[address] = cached
+            self._bytes += len(cached.state.raw)
+            while len(self._notes) > MAX_NOTES or self._bytes > MAX_BYTES:
+                _, oldest = self._notes.popitem(last=False)
+                self._bytes -= len(oldest.state.raw)
+
+
+# The links of notes as paths of notes.
+
+
+def outgoing(source: Address, links: Iterable[ResolvedLink]) -> tuple[str, ...]:
+    """Paths of the notes to which a note links, in order of first occurrence, without the note itself.
+
+    A `[[wikilink]]` to a missing note counts as written, because wikis grow through such links.
+    """
+    paths: dict[str, None] = {}
+    for one in links:
+        if is_wanted(one):
+            paths[one.link.target] = None
+        elif one.target is not None and one.target.is_document and one.target != source:
+            paths[one.target.id] = None
+    return tuple(paths)
+
+
+def incoming(collection: Collection, address: Address) -> tuple[str, ...]:
+    """Sorted paths of the notes that link to a note, without the note itself."""
+    sources = {one.source for one in collection.index.links_to(address, sentences=False)} - {address}
+    return tuple(sorted(source.id for source in sources))
+
+
+def is_wanted(one: ResolvedLink) -> bool:
+    """Whether a link is a wikilink to a note that does not exist."""
+    return one.target is None and one.link.kind is LinkKind.WIKI and not one.link.collection and bool(one.link.target)
+
+
+def wanted(collection: Collection, path: str) -> NoteLinks | None:
+    """The links to a missing note, whose name is compared case-insensitively; None if there are no links."""
+    named = collection.index.links_named([link_key(path)])
+    found = [one for one in named if is_wanted(one) and fold(one.link.target) == fold(path)]
+    sources = sorted({one.source.id for one in found})
+    return NoteLinks(found[0].link.target, (), tuple(sources)) if found else None

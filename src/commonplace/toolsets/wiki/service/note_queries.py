@@ -1,4 +1,4 @@
-"""Queries of notes in a local folder: `toolsets.wiki.rules.wiki.NoteQueries` over a collection."""
+"""Queries of notes in a local folder: `toolsets.wiki.rules.NoteQueries` over a collection."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from collections.abc import Set as AbstractSet
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.query import ListQuery, SearchQuery
-from commonplace.domain.semantic.chunks import chunks_of
+from commonplace.domain.semantic import chunks_of
 from commonplace.domain.similarity import ChunkHit, SearchMode
 from commonplace.domain.words.amounts import amount
 from commonplace.services import searches
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
-from commonplace.toolsets.wiki.rules.text_values import note_name
-from commonplace.toolsets.wiki.rules.wiki import (
+from commonplace.toolsets.wiki.rules import (
     MAX_SEARCH,
     NoteChunk,
     NoteChunks,
     NoteCommit,
+    NoteFilter,
     NoteGraph,
     NoteHit,
     NoteHits,
     NoteLinks,
     NoteNode,
+    NoteSummary,
+    Wiki,
+    note_name,
     semantic_search_missing,
 )
-from commonplace.toolsets.wiki.service import note_links, note_lookup
+from commonplace.toolsets.wiki.service import note_lookup
+from commonplace.toolsets.wiki.service import note_lookup as note_links
 
 SNIPPET_CHARS = 200
 MAX_LINK_LOOKUPS = 30
@@ -156,3 +160,23 @@ def _between_0_and_1(score: float) -> float:
     """Map a score to the range 0 to 1; the order does not change."""
     positive = max(score, 0.0)
     return round(positive / (1.0 + positive), 4)
+
+
+# Orphaned notes: notes to which no hub links.
+
+
+HUB = "index"
+"""The category of hubs, the notes that lead to others. Hubs are never orphans."""
+
+
+def orphans(wiki: Wiki) -> list[NoteSummary]:
+    """Notes to which no note of category `index` links, in the order of the list of notes."""
+    notes = wiki.notes.list(NoteFilter()).notes
+    hubs = {note.path for note in notes if is_hub(note)}
+    led_to = wiki.queries.linked_from_any(hubs)
+    return [note for note in notes if note.path not in hubs and note.path not in led_to]
+
+
+def is_hub(note: NoteSummary) -> bool:
+    """Whether a note is a hub."""
+    return note.category.casefold() == HUB

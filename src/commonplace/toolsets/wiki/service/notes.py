@@ -1,4 +1,4 @@
-"""Notes in a local folder: `toolsets.wiki.rules.wiki.Notes` over a collection."""
+"""Notes in a local folder: `toolsets.wiki.rules.Notes` over a collection."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
 from commonplace.services.writes import WriteReceipt, WriteRequest
 from commonplace.services.writes.retries import on_latest
-from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, note_name
-from commonplace.toolsets.wiki.rules.wiki import (
+from commonplace.toolsets.wiki.rules import (
     MAX_NOTE_BYTES,
     Note,
     NoteCommit,
@@ -40,10 +39,14 @@ from commonplace.toolsets.wiki.rules.wiki import (
     NoteSummary,
     RenamedNote,
     SavedNote,
+    as_text,
+    as_texts,
+    note_name,
     revision_not_found,
 )
-from commonplace.toolsets.wiki.service import note_links, note_lookup
-from commonplace.toolsets.wiki.service.note_cache import CachedNote, NoteCache
+from commonplace.toolsets.wiki.service import note_lookup
+from commonplace.toolsets.wiki.service import note_lookup as note_links
+from commonplace.toolsets.wiki.service.note_lookup import CachedNote, NoteCache
 
 MAX_LOOKED_THROUGH = 1_000
 """Maximum number of a note's commits that are searched for an abbreviated revision."""

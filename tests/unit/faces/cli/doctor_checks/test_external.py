@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from cases import each_case
 from commonplace.domain.documents import Severity
-from commonplace.faces.cli.doctor_checks.external import port
+from commonplace.faces.cli.doctor_checks import port
 from commonplace.settings import Settings, default_settings
 
 

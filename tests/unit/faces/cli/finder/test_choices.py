@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.errors import NotFoundError, UnavailableError
 from commonplace.domain.query import Filter
-from commonplace.faces.cli.finder.choices import MAX_PREVIEW_LINES, Choice, Finder
+from commonplace.faces.cli.finder import MAX_PREVIEW_LINES, Choice, Finder
 from commonplace.faces.cli.output import BOLD, PLAIN
 from indexed import Indexed
 

@@ -12,9 +12,18 @@ import pytest
 from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter
-from commonplace.faces.cli.finder.choices import Choice, Choices, Finder, Preview
-from commonplace.faces.cli.finder.rows import FRAME, Panes, list_rows, state_row, text_rows
-from commonplace.faces.cli.finder.selection import Selection
+from commonplace.faces.cli.finder import (
+    FRAME,
+    Choice,
+    Choices,
+    Finder,
+    Panes,
+    Preview,
+    Selection,
+    list_rows,
+    state_row,
+    text_rows,
+)
 from commonplace.faces.cli.output import BOLD, FAINT, PLAIN
 from commonplace.faces.cli.screen.line_breaks import width
 from indexed import Indexed

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from commonplace.domain.query import Filter
-from commonplace.faces.cli.finder.choices import Finder
-from commonplace.faces.cli.finder.selection import Selection
+from commonplace.faces.cli.finder import Finder, Selection
 from indexed import Indexed
 
 FILES = {f"page{number}.md": f"# Page {number}\n\nword{number} common\n" for number in range(5)}

@@ -9,7 +9,7 @@ import pytest
 from mcp import MCPError
 
 from cases import each_case
-from commonplace.faces.mcp.handlers.pagination import MAX_OFFSET, cursor_of, offset_of
+from commonplace.faces.mcp.handlers import MAX_OFFSET, cursor_of, offset_of
 
 
 @pytest.mark.parametrize("offset", [0, 1, 100, MAX_OFFSET])

@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, MCPError
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
-from commonplace.faces.mcp.handlers.pagination import PAGE_SIZE
+from commonplace.faces.mcp.handlers import PAGE_SIZE
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.toolset import Call, Prompt, PromptArgument, PromptMessage, Toolset
 from commonplace.services.collections import Collections

@@ -12,8 +12,7 @@ import pytest
 from mcp import Client, MCPError
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.mcp.handlers.pagination import PAGE_SIZE
-from commonplace.faces.mcp.handlers.resources import RESOURCE_NOT_FOUND
+from commonplace.faces.mcp.handlers import PAGE_SIZE, RESOURCE_NOT_FOUND
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, Resources, ResourceTemplate, Toolset
 from commonplace.services.collections import Collections

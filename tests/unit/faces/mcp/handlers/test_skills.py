@@ -9,12 +9,12 @@ from dataclasses import replace
 import pytest
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.mcp.handlers.skills import SkillHandlers
+from commonplace.faces.mcp.handlers import SkillHandlers
 from commonplace.faces.mcp.runner import Runner
 from commonplace.faces.mcp.toolset import Call, Resource
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
-from commonplace.services.skills.discovery import Skills
+from commonplace.services.skills import Skills
 from indexed import Indexed
 
 SKILL = "---\nname: {}\ndescription: Does it.\n---\n# Do it\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from commonplace.faces.web.markup.footnotes import Footnotes
+from commonplace.faces.web.markup.blocks import Footnotes
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
 from commonplace.faces.web.markup.links import external_link
 from commonplace.faces.web.markup.parser import parse

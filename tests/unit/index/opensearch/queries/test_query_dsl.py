@@ -12,7 +12,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.query import Filter
 from commonplace.domain.query_parser import parse_query
-from commonplace.index.fulltext.recent_documents import RecentDocuments
+from commonplace.index.fulltext.document_text import RecentDocuments
 from commonplace.index.fulltext.tantivy_index import FullText
 from commonplace.index.fulltext.term_dictionary import ExpandedQuery, TermDictionary
 from commonplace.index.opensearch.indexes import page_key

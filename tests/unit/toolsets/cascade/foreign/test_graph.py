@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import UnavailableError
-from commonplace.toolsets.cascade.foreign.graph import StdioGraph
+from commonplace.toolsets.cascade.foreign import StdioGraph
 from commonplace.toolsets.cascade.rules.foreign import BROKEN, Fact
 from layers import FOREIGN_SERVER, ROOT
 

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from commonplace.domain.errors import UnavailableError
-from commonplace.toolsets.cascade.foreign.process import REFUSED, ServerProcess
+from commonplace.toolsets.cascade.foreign import REFUSED, ServerProcess
 from commonplace.toolsets.cascade.rules.foreign import BROKEN
 from support import eventually, is_running
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.schema import SCHEMA_FILE
-from commonplace.faces.mcp.server_instructions import server_instructions
+from commonplace.faces.mcp.server import server_instructions
 from commonplace.faces.mcp.toolset import Tool, allowed_tools
 from commonplace.registration import default_toolset
 from commonplace.settings import default_settings

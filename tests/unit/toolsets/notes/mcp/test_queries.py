@@ -17,7 +17,7 @@ from commonplace.faces.mcp.toolset import Call
 from commonplace.index import open_past
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
-from commonplace.services.sessions.memory import SessionMemory
+from commonplace.services.sessions import SessionMemory
 from commonplace.toolsets.notes.mcp.parameters import NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.queries import read, search
 from indexed import Indexed

@@ -11,7 +11,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.services import Services
-from commonplace.services.sessions.memory import SessionMemory
+from commonplace.services.sessions import SessionMemory
 from commonplace.toolsets.notes.mcp.resources import complete_path, list_resources, read_resource, source_of
 from indexed import Indexed
 

@@ -21,7 +21,7 @@ from commonplace.domain.errors import (
 from commonplace.domain.revisions import revision_of
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES
-from commonplace.services.writes.requests import WriteRequest
+from commonplace.services.writes.overwrites import WriteRequest
 from commonplace.toolsets.notes.rules.page_edits import PageChange
 from commonplace.toolsets.notes.service.steps import (
     DeleteStep,

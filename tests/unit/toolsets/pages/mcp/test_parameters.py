@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from cases import each_case
 from commonplace.domain.errors import InvalidInputError
-from commonplace.toolsets.pages.mcp.parameters import ReadPage, SearchPages
+from commonplace.toolsets.pages.mcp import ReadPage, SearchPages
 
 
 @each_case(

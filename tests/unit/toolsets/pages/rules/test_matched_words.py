@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.toolsets.pages.rules.excerpts import page_excerpt
-from commonplace.toolsets.pages.rules.matched_words import QueryWords, within_typos
+from commonplace.toolsets.pages.rules.matched_words import QueryWords, page_excerpt, within_typos
 
 FILLER = "Nothing of that kind is said here, only this. " * 20
 

@@ -7,7 +7,7 @@ import pytest
 from cases import each_case
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.snippets import HighlightTerms
-from commonplace.toolsets.pages.rules.excerpts import page_excerpt
+from commonplace.toolsets.pages.rules.matched_words import page_excerpt
 from commonplace.toolsets.pages.rules.queries import (
     DAY_SECONDS,
     PageFilter,

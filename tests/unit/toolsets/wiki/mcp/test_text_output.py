@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from commonplace.toolsets.wiki.mcp import text_output
-from commonplace.toolsets.wiki.rules.wiki import NoteChunk, NoteChunks, NoteCommit
+from commonplace.toolsets.wiki.rules import NoteChunk, NoteChunks, NoteCommit
 
 
 @each_case(

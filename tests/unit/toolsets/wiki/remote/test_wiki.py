@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.errors import AlreadyExistsError, ConflictError, KnowledgeError, NotFoundError
 from commonplace.toolsets.wiki.remote.wiki import remote_wiki
-from commonplace.toolsets.wiki.rules.wiki import NoteFilter, Wiki
+from commonplace.toolsets.wiki.rules import NoteFilter, Wiki
 from serving import served
 from support import GitRepo, new_repo
 

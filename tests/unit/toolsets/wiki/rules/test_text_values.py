@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.json import Json
-from commonplace.toolsets.wiki.rules.text_values import as_text, as_texts, name_of, note_name
+from commonplace.toolsets.wiki.rules import as_text, as_texts, name_of, note_name
 
 
 @each_case(

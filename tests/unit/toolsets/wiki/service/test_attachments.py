@@ -16,7 +16,7 @@ from commonplace.domain.errors import (
     TooLargeError,
 )
 from commonplace.domain.revisions import Conditions, revision_of
-from commonplace.toolsets.wiki.rules.wiki import MAX_ATTACHMENT_BYTES
+from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES
 from commonplace.toolsets.wiki.service.attachments import LocalAttachments
 from commonplace.toolsets.wiki.service.notes import WikiOptions
 from indexed import Indexed

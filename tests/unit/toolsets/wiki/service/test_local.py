@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.domain.changes import Author
 from commonplace.domain.query import SearchQuery
-from commonplace.toolsets.wiki.rules.wiki import NoteFilter, Wiki
+from commonplace.toolsets.wiki.rules import NoteFilter, Wiki
 from commonplace.toolsets.wiki.service.local import local_wiki
 from commonplace.toolsets.wiki.service.notes import WikiOptions
 from indexed import Indexed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError, UnavailableError
-from commonplace.toolsets.wiki.rules.wiki import NoteNode
+from commonplace.toolsets.wiki.rules import NoteNode
 from commonplace.toolsets.wiki.service.note_queries import MAX_LINK_LOOKUPS, SNIPPET_CHARS, LocalNoteQueries
 from indexed import Indexed
 from support import GitRepo, new_repo

@@ -17,7 +17,7 @@ from commonplace.domain.errors import (
     TooLargeError,
 )
 from commonplace.domain.revisions import Conditions
-from commonplace.toolsets.wiki.rules.wiki import MAX_NOTE_BYTES, NoteFilter, Wiki
+from commonplace.toolsets.wiki.rules import MAX_NOTE_BYTES, NoteFilter, Wiki
 from commonplace.toolsets.wiki.service.local import local_wiki
 from commonplace.toolsets.wiki.service.notes import WikiOptions
 from indexed import Indexed

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from commonplace.domain.addresses import Address
 from commonplace.domain.json import JsonObject
 from commonplace.toolsets.pages.engines.meilisearch.client import items, whole_number
-from commonplace.toolsets.pages.rules.excerpts import page_excerpt
-from commonplace.toolsets.pages.rules.matched_words import QueryWords
+from commonplace.toolsets.pages.rules.matched_words import QueryWords, page_excerpt
 from commonplace.toolsets.pages.rules.page import Page, PageText, as_one_line, without_title
 from commonplace.toolsets.pages.rules.queries import PageFilter, Sort, TimeRange
 

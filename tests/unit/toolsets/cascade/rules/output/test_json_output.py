@@ -6,7 +6,7 @@ import json
 
 from commonplace.toolsets.cascade.rules.concepts import read_concept
 from commonplace.toolsets.cascade.rules.merge import resolve
-from commonplace.toolsets.cascade.rules.output.json_output import raw_json, resolved_json
+from commonplace.toolsets.cascade.rules.output import raw_json, resolved_json
 from commonplace.toolsets.cascade.rules.values import Contribution, LayerRank
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from commonplace.toolsets.cascade.rules.output.look_alikes import escaped, looks_like
+from commonplace.toolsets.cascade.rules.output import escaped, looks_like
 
 
 @each_case(

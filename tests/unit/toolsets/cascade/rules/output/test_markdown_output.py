@@ -7,7 +7,7 @@ from commonplace.domain.frontmatter import read_frontmatter
 from commonplace.domain.json import Json
 from commonplace.toolsets.cascade.rules.concepts import read_concept
 from commonplace.toolsets.cascade.rules.merge import resolve
-from commonplace.toolsets.cascade.rules.output.markdown_output import frontmatter_text, to_body, to_markdown
+from commonplace.toolsets.cascade.rules.output import frontmatter_text, to_body, to_markdown
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, Contribution, LayerRank, ResolvedConcept
 
 

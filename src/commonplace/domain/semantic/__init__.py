@@ -1,1 +1,0 @@
-"""Semantic search: chunks, ports, and the fusion with keyword search."""

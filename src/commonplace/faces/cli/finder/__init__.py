@@ -1,1 +1,0 @@
-"""Incremental search for a page: the choices and the screen."""

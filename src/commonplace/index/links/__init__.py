@@ -1,1 +1,0 @@
-"""Queries of links in the catalogue, and the sentences around links."""

@@ -1,1 +1,0 @@
-"""Docs trees and translations of a collection, found in its folder and stored in the catalogue."""

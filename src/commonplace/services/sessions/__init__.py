@@ -1,1 +1,0 @@
-"""Records of the documents that clients have been shown."""

@@ -1,1 +1,0 @@
-"""Skills: folders of instructions for agents, with their files."""

@@ -1,1 +1,0 @@
-"""Foreign graphs behind other MCP servers: process, messages, and graph port."""

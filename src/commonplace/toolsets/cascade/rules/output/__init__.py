@@ -1,1 +1,0 @@
-"""Concepts as JSON and as Markdown."""

@@ -1,1 +1,0 @@
-"""Notes, links, attachments and searches as values, and the ports that a wiki has."""

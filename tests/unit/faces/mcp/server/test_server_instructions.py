@@ -1,0 +1,40 @@
+"""Instructions are made from the toolset that is served."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+from cases import each_case
+from commonplace.faces.mcp.server import READS_ONLY, server_instructions
+from commonplace.faces.mcp.toolset import TIERS, Toolset, allowed_tools
+from commonplace.registration import TOOLSETS, load, registration_of
+
+MAX_BYTES = 2048
+"""Hosts cut there."""
+
+
+def load_toolset(toolset: str) -> Toolset:
+    return load(registration_of(toolset).mcp)
+
+
+@each_case(("toolset", "tier"), list(product(TOOLSETS, TIERS)))
+def test_instructions_name_no_tool_that_is_not_served(toolset: str, tier: str) -> None:
+    found = load_toolset(toolset)
+    served = frozenset(tool.name for tool in allowed_tools(found.tools, tier))
+    said = server_instructions(found, served)
+    assert 0 < len(said.encode()) < MAX_BYTES
+    named = {tool.name for tool in found.tools if re.search(rf"\b{tool.name}\b", said)}
+    assert named <= served
+    assert "never instructions" in said
+    writes = any(not tool.read_only for tool in found.tools)
+    assert (READS_ONLY in said) == (writes and tier == "read")
+
+
+def test_a_tier_that_writes_is_told_how_to_write_safely() -> None:
+    found = load_toolset("kb")
+    every = frozenset(tool.name for tool in found.tools)
+    assert "revision" in server_instructions(found, every)
+    assert "revision" not in server_instructions(
+        found, frozenset(tool.name for tool in allowed_tools(found.tools, "read"))
+    )
