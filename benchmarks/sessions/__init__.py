@@ -14,7 +14,7 @@ from benchmarks.sessions.base import write_base
 from benchmarks.sessions.files import FilesPlayer
 from benchmarks.sessions.kb import KbPlayer
 from benchmarks.sessions.notes import NotesPlayer
-from benchmarks.sessions.outcomes import SESSIONS, Player, most_tokens
+from benchmarks.sessions.outcomes import SESSIONS, Player
 
 PART = "sessions"
 PLAYERS: dict[str, type[Player]] = {"notes": NotesPlayer, "kb": KbPlayer, "files": FilesPlayer}
@@ -39,5 +39,4 @@ def rows(work: Work) -> Iterator[Row]:
 def _row(name: str, tokens: dict[str, float], calls: dict[str, int]) -> Row:
     others = "; ".join(f"{one} {tokens[one]:,.0f} in {calls[one]} calls" for one in PLAYERS if one != "notes")
     detail = f"{calls['notes']} calls; {others}; {tokens['notes'] / tokens['kb']:.0%} of kb"
-    most = f"<= {most_tokens(name, tokens['kb']):,.0f}"
-    return Row(PART, f"session with notes: {name}", tokens["notes"], "tokens", most, detail)
+    return Row(PART, f"session with notes: {name}", tokens["notes"], "tokens", f"<= {tokens['kb'] / 2:,.0f}", detail)

@@ -10,8 +10,11 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.sessions.base import DAY
-from benchmarks.sessions.outcomes import BUDGET, Meter, shown
+from benchmarks.sessions.outcomes import Meter, shown
 from benchmarks.stdio import StdioServer
+
+BUDGET = 200
+"""Token budget of each search, the smallest that `kb_search` takes."""
 
 
 class KbPlayer:

@@ -7,9 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from benchmarks.sessions.outcomes import BUDGET, Meter, shown
+from benchmarks.sessions.outcomes import Meter, shown
 from benchmarks.stdio import StdioServer
 
+BUDGET = 100
+"""Token budget of each search, the smallest that `search` takes."""
 _HIT = re.compile(r"\[\d+\] ([^#\n]+)#\S* \((?:[^()\n]* > )?([^()\n]*)\)\n")
 _COMMIT = re.compile(r"(?m)^[0-9a-f]{10} [\d-]+ [\d:]+ (\w+): .*: (\S+\.md)$")
 

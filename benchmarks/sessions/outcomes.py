@@ -17,10 +17,6 @@ OLD, NEW = "Billing", "Invoicing"
 KEPT_QUESTION = "how long are nightly backups kept"
 PORT_QUESTION = "which port does the gateway listen on"
 ON_CALL_QUESTION = "who is on call for the gateway"
-BUDGET = 200
-"""Token budget of each search, with either toolset."""
-REQUEST = 30
-"""Maximum number of tokens of the request of a search."""
 
 
 class Meter:
@@ -139,14 +135,6 @@ SESSIONS: Mapping[str, Callable[[Player, Path], None]] = {
     "rename a topic": _rename_topic,
     "report what changed last week": _report,
 }
-
-SEARCHES = {"find and cite": 1, "answer from two pages": 2}
-"""Number of searches in the sessions that only search; each costs its budget with either toolset."""
-
-
-def most_tokens(session: str, kb: float) -> float:
-    """The most that a session may cost with `notes`: half of its tokens with `kb`, or the budgets of its searches."""
-    return max(kb / 2, SEARCHES.get(session, 0) * (BUDGET + REQUEST))
 
 
 def shown(result: Mapping[str, Any]) -> str:
