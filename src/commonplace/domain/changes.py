@@ -25,6 +25,28 @@ class Author:
     """Whether the author is also the committer, regardless of Git's configuration."""
 
 
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
+_OUTER = " .,:;\"'"
+_NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
+MAX_NAME = 100
+"""Maximum length of the name of a program or a person in a commit, in characters."""
+
+
+def clean_name(name: str) -> str:
+    """A name without the characters that a commit cannot have in it; "" if nothing is left."""
+    return _FORBIDDEN.sub("", name).strip(_OUTER)
+
+
+def person_of(name: str) -> Author | None:
+    """A program or a person by its name: `Claude Code` is `Claude Code <claude-code@localhost>`.
+
+    None for a name without letters and digits.
+    """
+    name = clean_name(name[:MAX_NAME])
+    mailbox = _NOT_IN_MAILBOXES.sub("-", name.lower()).strip("-.")
+    return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
+
+
 ClientCredit: TypeAlias = Literal["none", "co-author", "author"]
 """Way in which a commit credits the client program: not at all, in a `Co-authored-by` line, or as author."""
 
@@ -36,6 +58,20 @@ class ClientProgram:
     name: str
     """The name by which the program identifies itself; not verified."""
     credit: ClientCredit = "none"
+
+
+COMMITTER: ContextVar[Author | None] = ContextVar("committer", default=None)
+"""The person who commits in the current context; None for whoever Git's configuration names."""
+
+
+@contextmanager
+def committed_by(person: Author | None) -> Generator[None]:
+    """Let a person be the committer of the commits of the block; None changes nothing."""
+    token = COMMITTER.set(person or COMMITTER.get())
+    try:
+        yield
+    finally:
+        COMMITTER.reset(token)
 
 
 CURRENT_CLIENT: ContextVar[ClientProgram | None] = ContextVar("client", default=None)

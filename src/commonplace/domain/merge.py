@@ -6,6 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import find_section, read_document
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+
 Lines = Sequence[bytes]
 """Lines with their line ends."""
 MAX_COMPARED_LINES = 20_000
@@ -158,3 +162,45 @@ def _side(base: Lines, start: int, end: int, side: Sequence[Hunk]) -> tuple[byte
         lines += [*base[at : hunk.start], *hunk.lines]
         at = hunk.end
     return (*lines, *base[at:end])
+
+
+def with_section(address: Address, base: bytes | None, proposed: bytes | None, section: str) -> bytes:
+    """The base with the proposed changes in one section.
+
+    Raises:
+        NotFoundError: neither version has the section.
+        InvalidInputError: the page is new or deleted.
+    """
+    if base is None or proposed is None:
+        raise InvalidInputError(
+            f"{address} is new or deleted in this proposal, so it is accepted as a whole.",
+            kind="section",
+            hint="Accept the page without a section.",
+        )
+    spans = [_lines_of_section(address, raw, section) for raw in (base, proposed)]
+    if spans == [None, None]:
+        raise NotFoundError(
+            f"{address} has no section {section!r}.", kind="section", hint="Give a heading as it stands in the page."
+        )
+    lines = split_lines(base)
+    chosen: list[Hunk] = []
+    shift = 0
+    for hunk in hunks(lines, split_lines(proposed)):
+        start = hunk.start + shift
+        shift += len(hunk.lines) - (hunk.end - hunk.start)
+        if _touches(spans[0], hunk.start, hunk.end) or _touches(spans[1], start, start + len(hunk.lines)):
+            chosen.append(hunk)
+    return applied(lines, chosen)
+
+
+def _lines_of_section(address: Address, raw: bytes, section: str) -> tuple[int, int] | None:
+    """First line of a section from 0, and the line after its last one; None without such a section."""
+    try:
+        found = find_section(read_document(address, raw), [part.strip() for part in section.split(" > ")])
+    except KnowledgeError:
+        return None
+    return raw.count(b"\n", 0, found.start), len(split_lines(raw[: found.tree_end]))
+
+
+def _touches(span: tuple[int, int] | None, start: int, end: int) -> bool:
+    return span is not None and start < span[1] and (end > span[0] or start == end >= span[0])

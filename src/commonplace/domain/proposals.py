@@ -152,6 +152,10 @@ class ProposalBranches(Protocol):
         """The files that a proposal changes, by path."""
         ...
 
+    def left_out(self, proposal: Proposal) -> Sequence[str]:
+        """The changed paths, from the repository's root, that are none of `files`, such as links and other folders'."""
+        ...
+
     def content(self, revision: Revision) -> bytes | None:
         """The bytes of a base or proposed file; None for ""."""
         ...

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
+from commonplace.services.proposals.decisions import shown_paths
 
 if TYPE_CHECKING:
     from commonplace.domain.findings import NewFinding
     from commonplace.domain.proposals import Proposal, ProposedFile
     from commonplace.services.proposals.decisions import AcceptReceipt, FoundProposal
     from commonplace.services.proposals.reports import FileReport, ProposalReport
+
+
+MAX_SUBJECTS = 20
+"""Maximum number of messages of single changes that are shown."""
 
 
 def proposal_json(found: FoundProposal) -> dict[str, Json]:
@@ -24,6 +29,9 @@ def report_json(found: FoundProposal, report: ProposalReport) -> dict[str, Json]
     return {
         **proposal_json(found),
         "messages": list(report.messages),
+        "total": report.total,
+        "offset": report.offset,
+        "left_out": list(report.left_out),
         "files": [_file_json(one) for one in report.files],
     }
 
@@ -37,6 +45,7 @@ def accept_json(found: FoundProposal, receipt: AcceptReceipt) -> dict[str, Json]
         "branch": receipt.branch,
         "written": [one.path for one in receipt.written],
         "removed": [one.path for one in receipt.removed],
+        "left_out": list(receipt.left_out),
         "new_findings": [_finding_json(one) for one in receipt.new_findings],
     }
 
@@ -50,22 +59,75 @@ def proposal_line(found: FoundProposal) -> str:
     return one_line(f"{proposal.id}  {day}  {who}  {proposal.title}{word}")
 
 
-def report_lines(found: FoundProposal, report: ProposalReport) -> list[str]:
-    """A proposal in full."""
+def report_lines(found: FoundProposal, report: ProposalReport, budget: int | None = None) -> list[str]:
+    """A proposal in full, or as much of it as fits. What is left out is said.
+
+    Args:
+        found: The proposal.
+        report: What is shown of it.
+        budget: Maximum number of characters of files, of which the first is shown in any case; None for no maximum.
+    """
+    lines = [*_head_lines(found, report)]
+    left = MAX_CHARS if budget is None else budget
+    for number, file in enumerate(report.files):
+        block = _file_lines(file)
+        size = sum(len(one) + 1 for one in block)
+        if size > left and number:
+            return [*lines, "", _rest_line(report, number)]
+        lines += ["", *(block if size <= left else _cut(block, left))]
+        left -= size
+    return [*lines, "", _rest_line(report, len(report.files))] if _rest_of(report, len(report.files)) else lines
+
+
+MAX_CHARS = 1 << 62
+
+
+def _rest_of(report: ProposalReport, shown: int) -> int:
+    return 0 if len(report.files) == 1 and report.total > 1 else report.total - report.offset - shown
+
+
+def _rest_line(report: ProposalReport, shown: int) -> str:
+    last = report.offset + shown
+    return (
+        f"Files {report.offset + 1:,} to {last:,} of {report.total:,} are shown. "
+        f"Show the next ones with offset {last}, or one with page."
+    )
+
+
+def _cut(lines: list[str], budget: int) -> list[str]:
+    """The beginning of a diff that is too long, and how much is left out."""
+    shown: list[str] = []
+    for line in lines:
+        budget -= len(line) + 1
+        if budget < 0:
+            break
+        shown.append(line)
+    return [*shown, f"{len(lines) - len(shown):,} more lines of this diff are left out."]
+
+
+def _head_lines(found: FoundProposal, report: ProposalReport) -> list[str]:
     proposal = found.proposal
-    lines = [proposal_line(found)]
+    lines = [f"{proposal_line(found)}  tip {proposal.tip[:12]}"]
     if proposal.word:
         lines.append(one_line(f"{proposal.state.capitalize()}: {proposal.word}"))
     subjects = list(dict.fromkeys(one.partition("\n")[0] for one in report.messages))
     if len(subjects) > 1:
-        lines += [one_line(f"- {one}") for one in subjects]
-    for file in report.files:
-        lines += ["", _action_line(file.file)]
-        lines += [one.removesuffix("\n") for one in file.diff.splitlines(keepends=True)[2:]]
-        lines += [f"! changed since, at line {one.line}: accept it with its final text" for one in file.conflicts]
-        lines += [one_line(f"! {one.path}: {one.message}") for one in file.new_findings]
-        lines += [one_line(f"mends {one.path}: {one.message}") for one in file.mended]
+        lines += [one_line(f"- {one}") for one in subjects[:MAX_SUBJECTS]]
+        lines += [f"and {len(subjects) - MAX_SUBJECTS:,} more"] if len(subjects) > MAX_SUBJECTS else []
+    if report.left_out:
+        lines.append(one_line(f"! cannot be accepted here: {shown_paths(report.left_out)}"))
     return lines
+
+
+def _file_lines(file: FileReport) -> list[str]:
+    diff = file.diff.removesuffix("\n").split("\n")[2:] if file.diff else []
+    return [
+        _action_line(file.file),
+        *diff,
+        *(f"! changed since, at line {one.line}: accept it with its final text" for one in file.conflicts),
+        *(one_line(f"! {one.path}: {one.message}") for one in file.new_findings),
+        *(one_line(f"mends {one.path}: {one.message}") for one in file.mended),
+    ]
 
 
 def accept_lines(receipt: AcceptReceipt) -> list[str]:
@@ -75,6 +137,8 @@ def accept_lines(receipt: AcceptReceipt) -> list[str]:
     commit = f"  commit {receipt.commit[:12]}" if receipt.commit else ""
     branch = f" on {receipt.branch}; it began on {proposal.branch}" if receipt.branch else ""
     left = "; the rest stays proposed" if proposal.state == "open" else ""
+    if receipt.left_out:
+        left += f", and these paths cannot be accepted here: {shown_paths(receipt.left_out)}"
     lines = [one_line(f"Accepted {proposal.id}: {paths}{commit}{branch}{left}")]
     return [*lines, *(one_line(f"! {one.path}: {one.message}") for one in receipt.new_findings)]
 

@@ -291,10 +291,10 @@ def own_findings(address: Address, before: bytes | None, after: bytes | None) ->
     """The findings that a write newly causes by the rules that need no index: front matter, blocks, texts."""
     if after is None or before == after:
         return []
-    seen = Counter(map(_kind_of_finding, _own(address, before) if before is not None else ()))
+    seen = Counter(map(kind_of_finding, _own(address, before) if before is not None else ()))
     found: list[NewFinding] = []
     for one in _own(address, after):
-        kind = _kind_of_finding(one)
+        kind = kind_of_finding(one)
         seen[kind] -= 1
         if seen[kind] < 0 and one.severity is not Severity.INFO:
             found.append(
@@ -307,7 +307,8 @@ def _own(address: Address, raw: bytes) -> list[Finding]:
     return [*read_document(address, raw).findings, *text_rule_findings(raw)]
 
 
-def _kind_of_finding(finding: Finding) -> tuple[str, str]:
+def kind_of_finding(finding: Finding | NewFinding | Issue) -> tuple[str, str]:
+    """Equal for the same finding in two versions of a page, or in two pages: without its lines and columns."""
     return finding.rule, _NUMBERS.sub("", finding.message)
 
 

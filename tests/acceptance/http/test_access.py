@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -18,6 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.mcp.proposals import PROPOSALS
+from commonplace.faces.rest import proposals
+from commonplace.faces.rest.endpoint import Endpoint
 from commonplace.registration import TOOLSETS, load, registration_of
 from serving import Server, commonplace, create_key, served
 from support import GitRepo, MakeRepo, new_repo
@@ -41,8 +43,10 @@ class Site:
     closed: GitRepo
     keys: dict[tuple[str, str], str]
     """Keys by tier, and by `all`, `open` or `nowhere`."""
-    endpoints: list[tuple[str, str, str]]
-    """Method, path of a page that is in the closed collection, and tier, of each endpoint."""
+    endpoints: list[tuple[str, str, Endpoint]]
+    """Method, and path of a page that is in the closed collection, of each endpoint."""
+    proposal: str
+    """Id of a proposal to the closed collection."""
 
 
 @pytest.fixture(scope="module")
@@ -61,19 +65,28 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         }
         env = {"KNOWLEDGE_MCP_HOME": str(folder / "projects")}
         with served(closed.path, shared.path, "--log-level", "debug", env=env) as server:
-            yield Site(server, closed, keys, _endpoints(server, keys["read", "all"]))
+            key = create_key("agent", "--tier", "propose", "--collection", "closed")
+            assert server.page("PUT", "Proposed", {"content": CANARY}, key=key).status == 201
+            (proposal,) = server.ask("GET", f"{API}/proposals", key=keys["write", "all"]).json["proposals"]
+            yield Site(server, closed, keys, _endpoints(server, keys, proposal["id"]), proposal["id"])
 
 
-def _endpoints(server: Server, key: str) -> list[tuple[str, str, str]]:
-    paths = server.ask("GET", f"{API}/openapi.json", key=key).json["paths"]
-    rows: list[tuple[str, str, str]] = []
-    for template, item in paths.items():
-        path = API + template.replace("{path}", "Closed").replace("{filename}", "n.png")
-        path += "?q=shared" if template.endswith("search") else ""
-        methods = [name.upper() for name in item if name != "parameters"]
-        rows += [(method, path, "read" if method == "GET" else "write") for method in methods]
-    assert len(rows) == 22
+def _endpoints(server: Server, keys: Mapping[tuple[str, str], str], proposal: str) -> list[tuple[str, str, Endpoint]]:
+    paths = server.ask("GET", f"{API}/openapi.json", key=keys["read", "all"]).json["paths"]
+    rows: list[tuple[str, str, Endpoint]] = []
+    for endpoint in (*load(registration_of("wiki").rest).endpoints(), *proposals.endpoints()):
+        assert endpoint.method.lower() in paths.pop(endpoint.template, {endpoint.method.lower()})
+        path = API + endpoint.template.replace("{path}", "Closed").replace("{filename}", "n.png")
+        path += "?q=shared" if endpoint.template.endswith("search") else ""
+        rows.append((endpoint.method, path.replace("{id}", proposal), endpoint))
+    assert not paths
     return rows
+
+
+def _may(endpoint: Endpoint, tier: str) -> bool:
+    """Whether a tier may call an endpoint: from its own tier up, and at `propose` what is proposed there."""
+    needed = "read" if endpoint.tier is None else endpoint.tier
+    return TIERS.index(tier) >= TIERS.index(needed) or (tier, needed, endpoint.proposes) == ("propose", "write", True)
 
 
 BODIES: dict[str, Any] = {
@@ -87,13 +100,14 @@ BODIES: dict[str, Any] = {
 @pytest.mark.parametrize("scope", ["all", "open", "nowhere"])
 @pytest.mark.parametrize("tier", TIERS)
 def test_every_endpoint_heeds_tier_and_collection(tier: str, scope: str, site: Site) -> None:
-    for method, path, needed in site.endpoints:
+    for method, path, endpoint in site.endpoints:
+        if "/proposals" in path:
+            continue
         body = {"revision": "1234567"} if path.endswith("/restore") else BODIES.get(method)
         answer = site.server.ask(method, path, body, key=site.keys[tier, scope])
-        refused = needed == "write" and tier in {"read", "propose"}
         if path in OPEN_PATHS:
             assert answer.status == 200
-        elif refused or scope == "nowhere":
+        elif not _may(endpoint, tier) or scope == "nowhere":
             assert answer.status == 403, (method, path, answer.body)
             assert answer.json["hint"]
         elif path.endswith("/rename") and scope == "all":
@@ -109,6 +123,25 @@ def test_every_endpoint_heeds_tier_and_collection(tier: str, scope: str, site: S
             assert b"More" not in answer.body, path
     if scope == "open":
         _only_open_is_seen(site.server, site.keys[tier, scope])
+
+
+@pytest.mark.parametrize("scope", ["all", "open", "nowhere"])
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_proposal_is_seen_by_its_proposer_and_by_those_who_decide(tier: str, scope: str, site: Site) -> None:
+    is_seen = tier in {"write", "admin"} and scope == "all"
+    for method, path, endpoint in site.endpoints:
+        if "/proposals" not in path or (is_seen and path.endswith(("/accept", "/decline"))):
+            continue
+        answer = site.server.ask(method, path, key=site.keys[tier, scope])
+        if not _may(endpoint, tier):
+            assert answer.status == 403, (path, answer.body)
+        elif path.endswith("/proposals"):
+            assert (site.proposal in {one["id"] for one in answer.json["proposals"]}) is is_seen
+        elif is_seen:
+            assert answer.status == (200 if method == "GET" else 403), (path, answer.body)
+        else:
+            assert answer.status == 404, (path, answer.body)
+        assert is_seen or b"Proposed" not in answer.body, path
 
 
 def _only_open_is_seen(server: Server, key: str) -> None:

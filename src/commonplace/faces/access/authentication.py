@@ -121,7 +121,8 @@ class AccessKey:
     @property
     def caller(self) -> Caller:
         """The `Caller` that this key identifies."""
-        return Caller(f"key:{self.id}", self.tier, None if self.collections is None else frozenset(self.collections))
+        collections = None if self.collections is None else frozenset(self.collections)
+        return Caller(f"key:{self.id}", self.tier, collections, name=self.name)
 
 
 class KeyStore:

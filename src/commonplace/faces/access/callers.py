@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, TypeAlias, get_args
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
 
+from commonplace.domain.changes import Author, person_of
 from commonplace.domain.errors import RateLimitedError
 from commonplace.settings import Tier
 
@@ -43,6 +44,13 @@ class Caller:
     """Whether the tier is only the default, so that a toolset's own default tier applies."""
     address: str = ""
     """Network address of the client, as returned by `client_address`."""
+    name: str = ""
+    """Name of the key, or of the person whom a token identifies; "" if unknown."""
+
+    @property
+    def person(self) -> Author | None:
+        """The caller as a person who commits; None without a name."""
+        return person_of(self.name)
 
     @property
     def counted_as(self) -> str:
@@ -105,9 +113,15 @@ def least(one: Tier, other: Tier) -> Tier:
     return one if allows(other, one) else other
 
 
-def allows(tier: Tier, needed: Tier) -> bool:
-    """Whether a caller of this tier may do what requires tier `needed`."""
-    return TIERS.index(needed) <= TIERS.index(tier)
+def allows(tier: Tier, needed: Tier, *, proposes: bool = False) -> bool:
+    """Whether a caller of this tier may do what requires tier `needed`.
+
+    Args:
+        tier: The caller's tier.
+        needed: The lowest tier that may do it as it is.
+        proposes: Whether what requires `write` is proposed at the tier `propose`.
+    """
+    return TIERS.index(needed) <= TIERS.index(tier) or (proposes and (tier, needed) == ("propose", "write"))
 
 
 # Header fields used for authorization.

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import unquote
 
 from pydantic import Field
 
 from commonplace.domain.errors import ConfigError, ForbiddenError, InvalidInputError
 from commonplace.domain.proposals import Proposer
 from commonplace.faces.lazy_module import LazyModule
-from commonplace.faces.mcp.toolset import PROPOSE, Call, Parameters, Tool, ToolResult, Toolset, bind
+from commonplace.faces.mcp.toolset import (
+    DECIDING,
+    PROPOSE,
+    Call,
+    Parameters,
+    Resource,
+    ResourceContents,
+    Resources,
+    ResourceTemplate,
+    Tool,
+    ToolResult,
+    Toolset,
+    bind,
+)
 from commonplace.settings import Tier
 
 if TYPE_CHECKING:
     from commonplace.faces import proposal_output
+    from commonplace.services.collections import Collections
     from commonplace.services.proposals import decisions, reports
 else:
     decisions = LazyModule("commonplace.services.proposals.decisions")
@@ -23,6 +40,13 @@ else:
 
 MAX_LISTED = 100
 """Maximum number of proposals in an answer."""
+MAX_FILES = 50
+"""Maximum number of files of a proposal in an answer."""
+MAX_SHOWN = 20_000
+"""Maximum number of characters of diffs in an answer; about 6,000 tokens."""
+SCHEME = "proposals://"
+OPEN_URI = f"{SCHEME}open"
+PLAIN = "text/plain"
 _DECISIONS = frozenset({"accept", "decline"})
 
 
@@ -31,8 +55,10 @@ class ProposalParameters(Parameters):
 
     action: Literal["list", "show", "accept", "decline", "amend", "withdraw"]
     id: str | None = None
-    page: Annotated[str | None, Field(description="To accept: a page, page#Heading")] = None
+    page: Annotated[str | None, Field(description="a page; to accept also page#Heading")] = None
     text: str | None = None
+    tip: str | None = None
+    offset: Annotated[int | None, Field(ge=0)] = None
     word: Annotated[str | None, Field(max_length=5_000)] = None
 
 
@@ -49,25 +75,35 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             hint="Amend the proposal, or withdraw it.",
         )
     if action == "list":
-        both = (decisions.listed(services.collections, viewer, closed=closed) for closed in (False, viewer is not None))
-        found = list({one.proposal.id: one for some in both for one in some}.values())
-        lines = [proposal_output.proposal_line(one) for one in found[:MAX_LISTED]]
-        more = [f"and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
-        return "\n".join([*lines, *more]) or "There are no proposals."
+        return _listed(services.collections, viewer)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
     found = decisions.find(services.collections, arguments.id, viewer)
     match action:
         case "show":
-            return "\n".join(proposal_output.report_lines(found, reports.report(services.collections, found)))
+            return _shown(services.collections, found, arguments.page or "", arguments.offset or 0)
         case "accept":
-            return "\n".join(proposal_output.accept_lines(decisions.accept(found, _request(arguments))))
+            return "\n".join(proposal_output.accept_lines(decisions.accept(found, _request(arguments), call.person)))
         case "decline":
-            return proposal_output.closed_line(decisions.decline(found, arguments.word or ""))
+            closed = decisions.decline(found, arguments.word or "", call.person, arguments.tip or "")
+            return proposal_output.closed_line(closed)
         case "withdraw":
             return proposal_output.closed_line(decisions.withdraw(found, own))
         case _:
             return f"Your next writes go to {decisions.amend(found, own).id}."
+
+
+def _listed(collections: Collections, viewer: Proposer | None) -> str:
+    both = (decisions.listed(collections, viewer, closed=closed) for closed in (False, viewer is not None))
+    found = list({one.proposal.id: one for some in both for one in some}.values())
+    lines = [proposal_output.proposal_line(one) for one in found[:MAX_LISTED]]
+    more = [f"and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
+    return "\n".join([*lines, *more]) or "There are no proposals."
+
+
+def _shown(collections: Collections, found: decisions.FoundProposal, page: str = "", offset: int = 0) -> str:
+    report = reports.report(collections, found, reports.FileRange(page=page, offset=offset, limit=MAX_FILES))
+    return "\n".join(proposal_output.report_lines(found, report, MAX_SHOWN))
 
 
 def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:
@@ -77,6 +113,7 @@ def _request(arguments: ProposalParameters) -> decisions.AcceptRequest:
         section=section.replace("#", " > "),
         text=arguments.text,
         word=arguments.word or "",
+        tip=arguments.tip or "",
     )
 
 
@@ -88,6 +125,70 @@ PROPOSALS = Tool(
     tier="propose",
     destructive=True,
 )
+
+
+def _list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
+    """The list of proposals. Each one has a URI of the template."""
+    del call
+    listed = Resource(uri=OPEN_URI, name="proposals", title="What waits for a person", mime_type=PLAIN)
+    return [listed][offset : offset + limit], False
+
+
+def _read_resource(call: Call, uri: str) -> ResourceContents:
+    """The list of proposals, or one of them.
+
+    Raises:
+        NotFoundError: there is no such proposal, or it is not shown to this caller.
+    """
+    collections = (call.served or call.services).collections
+    viewer = call.proposer if call.tier == PROPOSE else None
+    if uri == OPEN_URI:
+        return ResourceContents(_listed(collections, viewer), PLAIN)
+    found = decisions.find(collections, unquote(uri.removeprefix(SCHEME)), viewer)
+    return ResourceContents(_shown(collections, found), PLAIN)
+
+
+RESOURCES = Resources(
+    templates=(
+        ResourceTemplate(
+            uri_template=f"{SCHEME}{{id}}",
+            name="proposal",
+            title="A proposal",
+            description="Its diffs, conflicts, and the findings that it causes and ends.",
+            mime_type=PLAIN,
+        ),
+    ),
+    list=_list_resources,
+    read=_read_resource,
+)
+
+
+def resources_with_proposals(own: Resources | None) -> Resources:
+    """A toolset's resources, and the proposals."""
+    if own is None:
+        return RESOURCES
+
+    def listed(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
+        first, _ = RESOURCES.list(call, offset, limit)
+        rest, more = own.list(call, max(0, offset - 1), limit - len(first))
+        return [*first, *rest], more
+
+    def read(call: Call, uri: str) -> ResourceContents:
+        return RESOURCES.read(call, uri) if uri.startswith(SCHEME) else own.read(call, uri)
+
+    return replace(own, templates=(*own.templates, *RESOURCES.templates), list=listed, read=read)
+
+
+def with_proposals(toolset: Toolset, tier: Tier) -> Toolset:
+    """A toolset with the tool and the resources of proposals, if callers of this tier have to do with them.
+
+    Raises:
+        ConfigError: the toolset takes no proposals.
+    """
+    tools = tools_with_proposals(toolset, tier)
+    if tier not in DECIDING or not any(row.name == PROPOSALS.name for row in tools):
+        return replace(toolset, tools=tools)
+    return replace(toolset, tools=tools, resources=resources_with_proposals(toolset.resources))
 
 
 def tools_with_proposals(toolset: Toolset, tier: Tier) -> tuple[Tool, ...]:

@@ -15,16 +15,16 @@ from typing import TypeVar
 
 from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
 from commonplace.domain.errors import KnowledgeError
-from commonplace.domain.proposals import ANONYMOUS, Proposer
+from commonplace.domain.proposals import Proposer
 from commonplace.faces.access.callers import Caller, caller_of
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.freshness import AT_LEAST_META, CommitWaits
 from commonplace.faces.mcp.connected_peer import ConnectedPeer, LogLevels, is_modern
 from commonplace.faces.mcp.peers import InputNeeded
 from commonplace.faces.mcp.sdk import Context, asgi_scope, client_name, session_of
-from commonplace.faces.mcp.toolset import PROPOSE, Call, require_text
+from commonplace.faces.mcp.toolset import DECIDING, PROPOSE, Call, require_text
 from commonplace.faces.worker_threads import go_on, run_in_worker
-from commonplace.services.proposals.views import proposer_of, proposing
+from commonplace.services.proposals.views import network_proposer, proposer_of, proposing
 from commonplace.services.services import Services
 from commonplace.settings import Tier
 
@@ -32,8 +32,6 @@ log = logging.getLogger(__name__)
 
 PURPOSE_META = "commonplace/purpose"
 """Key in `_meta` by which a caller states a purpose; writes of one session and purpose are one proposal."""
-DECIDING = frozenset({PROPOSE, "write", "admin"})
-"""Tiers at which a caller has to do with proposals."""
 _PROCESS = secrets.token_hex(8)
 READY_TIMEOUT = 45.0
 """Timeout in seconds for the first index."""
@@ -93,6 +91,7 @@ class Runner:
             progress=peer.step,
             client=client,
             caller=caller.id if caller else "",
+            person=caller.person if caller else None,
             session=session,
             peer=peer,
             go_on=go_on,
@@ -131,8 +130,7 @@ def _proposer(context: Context, caller: Caller | None, session: str | None, clie
     purpose = stated if isinstance(stated, str) else ""
     if caller is None:
         return proposer_of("", _PROCESS, purpose, client)
-    identifier = caller.id or ANONYMOUS
-    return proposer_of(identifier, session or (None if caller.id else caller.address), purpose, client)
+    return network_proposer(caller.id, caller.address, session, purpose, client)
 
 
 def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, *, ready: bool, writes: bool) -> T:

@@ -26,7 +26,7 @@ from commonplace.faces.mcp.handlers import (
     SkillHandlers,
     SkillParams,
 )
-from commonplace.faces.mcp.proposals import tools_with_proposals
+from commonplace.faces.mcp.proposals import with_proposals
 from commonplace.faces.mcp.runner import Runner
 from commonplace.faces.mcp.sdk import Context, McpServer, State, asgi_scope
 from commonplace.faces.mcp.subscriptions import Quota, SubscriptionManager
@@ -94,14 +94,14 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
 
 
 def _completed(toolset: Toolset, tier: Tier, skills: SkillHandlers | None) -> Toolset:
-    """A toolset with the files of skills, and at the tier `propose` with the tool of proposals.
+    """A toolset with the files of skills, and with the tool and the resources of proposals.
 
     Raises:
         ConfigError: the toolset takes no proposals.
     """
     if skills and toolset.resources:
         toolset = replace(toolset, resources=_with_skills(toolset.resources, skills))
-    return replace(toolset, tools=tools_with_proposals(toolset, tier))
+    return with_proposals(toolset, tier)
 
 
 def _with_skills(own: Resources, skills: SkillHandlers) -> Resources:

@@ -9,27 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from commonplace.domain.errors import ConfigError, InvalidInputError, KnowledgeError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.faces.access.callers import TIERS, allows
 from commonplace.faces.mcp.bad_arguments import bad_arguments
 from commonplace.faces.mcp.peers import NULL_CLIENT, Peer
 from commonplace.settings import Tier
 
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.domain.addresses import Address
+    from commonplace.domain.changes import Author
     from commonplace.domain.ports import Progress
     from commonplace.domain.proposals import Proposal, Proposer
     from commonplace.services.services import Services
     from commonplace.services.sessions import SessionMemory
 
-TIERS: tuple[Tier, ...] = get_args(Tier)
-"""Tiers in ascending order of permissions."""
 PROPOSE: Tier = "propose"
 """The tier whose writes are proposals."""
+DECIDING = frozenset({PROPOSE, "write", "admin"})
+"""Tiers at which a caller has to do with proposals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Call:
     """Identifies the client: the session id; without a session, the caller's id; else ""."""
     caller: str = ""
     """The caller's id, the same in all sessions; "" without a key."""
+    person: Author | None = None
+    """The person to whom the caller's key belongs; None without a key."""
     proposer: Proposer | None = None
     """The caller as a proposer; None without proposals."""
     served: Services | None = None
@@ -323,9 +327,7 @@ def allowed_tools(tools: Sequence[Tool], tier: str) -> tuple[Tool, ...]:
         raise ConfigError(
             f"Invalid tier {tier!r}: expected one of {', '.join(TIERS)}.", kind="tier", hint="Use --tier read."
         )
-    most = TIERS.index(tier)
-    proposed = {"write"} if tier == PROPOSE else set[str]()
-    return tuple(row for row in tools if TIERS.index(row.tier) <= most or (row.proposes and row.tier in proposed))
+    return tuple(row for row in tools if allows(tier, row.tier, proposes=row.proposes))
 
 
 def require_text(value: object) -> None:

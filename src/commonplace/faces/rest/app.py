@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import TypeAlias, TypeVar
@@ -19,11 +19,13 @@ from starlette.types import Receive, Scope, Send
 from commonplace.domain.changes import recording_retained, recording_waiting_index
 from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, NotFiniteError, require_finite
+from commonplace.domain.proposals import Proposal, Proposer, recording_proposed
 from commonplace.domain.revisions import Conditions
-from commonplace.faces.access.callers import Caller, allows, caller_of
+from commonplace.faces.access.callers import Caller, allows, caller_of, combined
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.new_findings import new_finding_json
 from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
+from commonplace.faces.rest import proposals
 from commonplace.faces.rest.endpoint import (
     MAX_BODY_BYTES,
     Endpoint,
@@ -36,12 +38,15 @@ from commonplace.faces.rest.openapi import document
 from commonplace.faces.retained import in_no_commit, retained_list
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
 from commonplace.services.findings import findings_of_writes
+from commonplace.services.proposals.views import network_proposer, proposal_lines, proposing
 from commonplace.services.services import Services
 from commonplace.services.writes.recorded import recording_writes
 from commonplace.services.writes.retries import call_on_latest
 
 API_PREFIX = "/api/v1"
 DOCUMENT = "/openapi.json"
+PURPOSE_HEADER = "commonplace-purpose"
+"""Header in which a caller states a purpose; writes of one key and purpose are one proposal."""
 READY_TIMEOUT = 45.0
 """Timeout in seconds for the first index."""
 
@@ -55,7 +60,7 @@ class RestApi:
     def __init__(self, services: Services, contract: RestContract) -> None:
         self._services = services
         self._contract = contract
-        self._endpoints = contract.endpoints()
+        self._endpoints = (*contract.endpoints(), *(proposals.endpoints() if contract.proposes else ()))
         self._router = Router(self._endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,7 +73,7 @@ class RestApi:
                 await self._answer_document(send, scope, with_body=with_body)
                 return
             body = await Request(scope, receive).body()
-            reads = all(one.tier in {None, "read"} for _, one in options if one.method == method)
+            reads = method == "GET" or all(one.tier in {None, "read"} for _, one in options if one.method == method)
             answer = partial(self._answer, scope, method, options, body)
             reply = await unless_gone(receive, run_in_worker(answer, reads=reads))
             if reply is None:
@@ -138,19 +143,25 @@ class RestApi:
     ) -> RestResponse:
         caller = caller_of(scope)
         headers = Headers(scope=scope)
-        place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
-        named = f"{endpoint.method} {endpoint.template}"
-        with (
-            traced_call(named),
-            recording_retained() as kept,
-            recording_waiting_index() as waiting,
-            recording_writes() as writes,
-        ):
-            _require_tier(endpoint, caller)
+        proposer = _proposer(caller, headers)
+        with ExitStack() as recording:
+            served, shown = services, dict[str, Proposal]()
+            if caller.tier == "propose" and self._contract.proposes:
+                view = recording.enter_context(proposing(services, proposer, writes=method != "GET"))
+                services, served, shown = view.services, view.served, dict(view.shown)
+            place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
+            recording.enter_context(traced_call(f"{endpoint.method} {endpoint.template}"))
+            kept = recording.enter_context(recording_retained())
+            waiting = recording.enter_context(recording_waiting_index())
+            writes = recording.enter_context(recording_writes())
+            proposed = recording.enter_context(recording_proposed())
+            _require_tier(endpoint, caller, proposes=self._contract.proposes)
             reply = endpoint.run(
                 RestRequest(
                     services=services,
+                    served=served,
                     caller=caller,
+                    proposer=proposer,
                     path=place.path,
                     filename=place.filename,
                     query=request_query(endpoint, scope["query_string"]),
@@ -169,6 +180,8 @@ class RestApi:
                 further["index_waits"] = " ".join(waiting)
             if writes.receipts or writes.findings:
                 further |= new_finding_json(findings_of_writes(services.collections, writes))
+            if lines := proposal_lines(proposed, shown):
+                further["proposal"] = " ".join(lines)
             return replace(reply, body=_rendered(reply.value, further))
 
 
@@ -183,8 +196,15 @@ def _below(scope: Scope) -> bytes:
     return raw.partition(b"?")[0].removeprefix(API_PREFIX.encode())
 
 
-def _require_tier(endpoint: Endpoint, caller: Caller) -> None:
-    if endpoint.tier is not None and not allows(caller.tier, endpoint.tier):
+def _proposer(caller: Caller, headers: Headers) -> Proposer:
+    """The caller as a proposer. Its writes gather in one proposal for each purpose that it states."""
+    program = combined(headers, "user-agent").partition(" ")[0]
+    return network_proposer(caller.id, caller.address, None, combined(headers, PURPOSE_HEADER), program)
+
+
+def _require_tier(endpoint: Endpoint, caller: Caller, *, proposes: bool) -> None:
+    may_propose = proposes and endpoint.proposes
+    if endpoint.tier is not None and not allows(caller.tier, endpoint.tier, proposes=may_propose):
         raise ForbiddenError(
             f"This needs the tier {endpoint.tier}; yours is {caller.tier}.",
             kind="tier",

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from commonplace.domain.proposals import Proposer
 from commonplace.domain.revisions import Conditions
 from commonplace.faces.access.callers import Caller
 from commonplace.services.services import Services
@@ -90,7 +91,11 @@ class RestRequest:
     """A validated request."""
 
     services: Services
+    served: Services
+    """The services of what is served, to be read only at the tier `propose`; `services` has the caller's proposals."""
     caller: Caller
+    proposer: Proposer
+    """The caller as a proposer."""
     path: str
     """Path of the page; "" if the endpoint has no such variable."""
     filename: str
@@ -103,6 +108,11 @@ class RestRequest:
     """The body of an endpoint with `takes_bytes`."""
     accepts_bytes: bool = False
     """Whether the client prefers bytes to JSON. Only for endpoints with `gives_bytes`."""
+
+    @property
+    def viewer(self) -> Proposer | None:
+        """The caller if it sees its own proposals only; None if it sees all."""
+        return self.proposer if self.caller.tier == "propose" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +145,8 @@ class Endpoint:
     """Response models by status, for successful statuses."""
     tier: Tier | None = "read"
     """The lowest tier that may call the endpoint; None if no key is needed."""
+    proposes: bool = True
+    """Whether an endpoint of the tier `write` may be called at `propose`, because all its writes are proposals."""
     query: type[QueryParameters] = NoQueryParameters
     body: type[RequestBody] | None = None
     body_needed: bool = True
@@ -159,3 +171,5 @@ class RestContract:
     """Creates the rows of one server, in the order of the document."""
     is_document: Callable[[Services, str], bool]
     """Whether a document exists at a path; decides between a document and an operation that have the same URL."""
+    proposes: bool = False
+    """Whether the API can be used at the tier `propose`: its endpoints use the services of their request alone."""

@@ -8,25 +8,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from commonplace.domain.addresses import Address, address_or_none, fold, parse_address
-from commonplace.domain.changes import Author, split_trailers
-from commonplace.domain.document_reader import find_section, read_document
+from commonplace.domain.changes import Author, committed_by, split_trailers
+from commonplace.domain.edits import lines_of
 from commonplace.domain.errors import (
     ConflictError,
     ForbiddenError,
     InvalidInputError,
-    KnowledgeError,
     NotFoundError,
     TooLargeError,
 )
 from commonplace.domain.findings import NewFinding
 from commonplace.domain.merge import (
-    Hunk,
     TextConflict,
-    applied,
-    hunks,
     merge_texts,
-    split_lines,
     with_rewritten,
+    with_section,
     with_shared,
 )
 from commonplace.domain.ports import Transaction
@@ -38,9 +34,11 @@ from commonplace.domain.proposals import (
     Proposer,
     title_of,
 )
+from commonplace.services import writes
 from commonplace.services.collections import Collection, Collections, find_document
 from commonplace.services.findings import MAX_NEW, new_findings
-from commonplace.services.proposals.views import refusal_of
+from commonplace.services.proposals.views import proposal_view, refusal_of
+from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, index_written, require_free
 from commonplace.services.writes.moves import MovePlan, plan_moves
 
@@ -96,6 +94,8 @@ class AcceptReceipt:
     written: tuple[Address, ...] = ()
     removed: tuple[Address, ...] = ()
     new_findings: tuple[NewFinding, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """The paths of the proposal that cannot be accepted, so that it stays open."""
 
 
 def branches_of(collection: Collection) -> ProposalBranches:
@@ -136,8 +136,8 @@ def find(collections: Collections, identifier: str, viewer: Proposer | None = No
         InvalidInputError: kind "proposal": none of the collections takes proposals.
     """
     able = [one for one in collections if one.proposals is not None]
-    if not able:
-        branches_of(collections.members[0])
+    for collection in collections.members[:1] if not able else ():
+        branches_of(collection)
     for collection in able:
         try:
             found = FoundProposal(collection, branches_of(collection).proposal(identifier))
@@ -150,13 +150,19 @@ def find(collections: Collections, identifier: str, viewer: Proposer | None = No
     )
 
 
-def accept(found: FoundProposal, request: AcceptRequest, author: Author | None = None) -> AcceptReceipt:
+def accept(found: FoundProposal, request: AcceptRequest, person: Author | None = None) -> AcceptReceipt:
     """Write what is proposed: one commit by the proposer, committed by the one who accepts.
 
     The proposal is closed if nothing of it is left.
 
+    Args:
+        found: The proposal.
+        request: What is accepted of it.
+        person: Who accepts; None for whoever Git's configuration names.
+
     Raises:
         ProposalConflictError: later writes changed the same places. Nothing was written.
+        InvalidInputError: kind "proposal": none of its paths can be accepted.
         NotFoundError: the proposal does not change a named page, or the page has no such section.
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
     """
@@ -164,30 +170,38 @@ def accept(found: FoundProposal, request: AcceptRequest, author: Author | None =
     with branches.locked():
         proposal = _current(found, request.tip)
         files = branches.files(proposal)
+        left_out = branches.left_out(proposal)
+        if left_out and not files:
+            raise _not_acceptable(proposal, left_out)
         selection = select(found.collection, files, request)
         message = _message(proposal, branches.changes(proposal), selection)
+        if len(selection.files) == len(files) and not selection.section and not left_out:
+            message += f"\nProposal-Tip: {proposal.tip}"
         branch = branches.branch
-        with found.collection.store.transaction(message, proposal.author) as transaction:
+        with (
+            committed_by(person),
+            found.collection.store.transaction(message, proposal.author) as transaction,
+        ):
             merge = _Merge(found, transaction, selection)
             results = merge.run([one for one in files if one not in selection.files])
         receipt = transaction.receipt
         index_written(found.collection, sorted({*receipt.revisions, *receipt.removed}))
         left = [one for one in files if one.address not in merge.rest]
-        if left or any(base != rest for base, rest in merge.rest.values()):
+        if left or left_out or any(base != rest for base, rest in merge.rest.values()):
             after = branches.settle(proposal, merge.rest)
         else:
-            after = branches.close(proposal, "accepted", request.word, receipt.commit, author)
+            after = branches.close(proposal, "accepted", request.word, receipt.commit, person)
     findings = _findings(found.collection, results, merge.moves)
     written = tuple(sorted(one for one, (_, new) in results.items() if new is not None))
     removed = tuple(sorted(one for one, (_, new) in results.items() if new is None))
     other = branch if proposal.branch not in {"", branch} else ""
-    return AcceptReceipt(after, receipt.commit, other, written, removed, findings)
+    return AcceptReceipt(after, receipt.commit, other, written, removed, findings, tuple(left_out))
 
 
-def decline(found: FoundProposal, word: str, author: Author | None = None) -> Proposal:
+def decline(found: FoundProposal, word: str, person: Author | None = None, tip: str = "") -> Proposal:
     """Close a proposal without writing it. The proposer reads the word."""
     with found.branches.locked():
-        return found.branches.close(_current(found), "declined", word, author=author)
+        return found.branches.close(_current(found, tip), "declined", word, author=person)
 
 
 def withdraw(found: FoundProposal, proposer: Proposer) -> Proposal:
@@ -216,6 +230,20 @@ def amend(found: FoundProposal, proposer: Proposer) -> Proposal:
         )
     with found.branches.locked():
         return found.branches.take_up(_current(found), proposer)
+
+
+def write_page(found: FoundProposal, address: Address, text: bytes, message: str = "") -> Proposal:
+    """Write a page into a proposal, in the name of its proposer.
+
+    Raises:
+        ConflictError: the proposal is no longer open.
+        KnowledgeError: an error of any write.
+    """
+    require_open(found)
+    with proposal_view(found.collection, found.proposal) as proposed:
+        write = writes.replace if proposed.store.stat(address) is not None else writes.create
+        write(proposed, address, text, WriteRequest(message=message))
+    return found.branches.proposal(found.proposal.id)
 
 
 _NO_MOVES = MovePlan({}, {}, frozenset())
@@ -397,6 +425,14 @@ def _conflict(proposal: Proposal, conflicts: Sequence[FileConflict]) -> Proposal
     return error
 
 
+def _not_acceptable(proposal: Proposal, left_out: Sequence[str]) -> InvalidInputError:
+    return InvalidInputError(
+        f"Nothing of the proposal {proposal.id} can be accepted: {shown_paths(left_out)}.",
+        kind="proposal",
+        hint="These are links, submodules, or files of other folders. Merge its branch with Git, or decline it.",
+    )
+
+
 def conflict_lines(address: Address, conflict: TextConflict) -> list[str]:
     """The place of a conflict and its three sides, for people."""
     sides = (("was", conflict.base), ("proposed", conflict.proposed), ("now", conflict.current))
@@ -404,7 +440,7 @@ def conflict_lines(address: Address, conflict: TextConflict) -> list[str]:
     for name, text in sides:
         shown = text.decode("utf-8", "replace")
         cut = shown if len(shown) <= MAX_CONFLICT_CHARS else f"{shown[:MAX_CONFLICT_CHARS]}..."
-        lines += [f"  {name}: {line}" for line in (cut.splitlines() or ["(nothing)"])]
+        lines += [f"  {name}: {line}" for line in (lines_of(cut) or ["(nothing)"])]
     return lines
 
 
@@ -481,7 +517,7 @@ def select(collection: Collection, files: Sequence[ProposedFile], request: Accep
     _require_one_page(request)
     if not request.pages:
         return AcceptedPart(files)
-    taken = {_named(collection, files, page).address for page in request.pages}
+    taken = {named_file(collection, files, page).address for page in request.pages}
     moves = {one.address: one.moved_from for one in files if one.moved_from}
     final: dict[Address, bytes | None] = {}
     for new, old in moves.items():
@@ -508,7 +544,7 @@ def _require_one_page(request: AcceptRequest) -> None:
         )
 
 
-def _named(collection: Collection, files: Sequence[ProposedFile], page: str) -> ProposedFile:
+def named_file(collection: Collection, files: Sequence[ProposedFile], page: str) -> ProposedFile:
     """The file of a proposal that a reader means: by path, with or without its suffix, else as `find_document` does.
 
     Raises:
@@ -530,52 +566,14 @@ def _named(collection: Collection, files: Sequence[ProposedFile], page: str) -> 
     if len(alike) == 1:
         return alike[0]
     parse_address(name)
-    paths = [one.path for one in by_address]
-    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
     raise NotFoundError(
         f"The proposal does not change {page!r}.",
         kind="document",
-        hint=f"It changes {', '.join(paths[:MAX_NAMED])}{more}.",
+        hint=f"It changes {shown_paths([one.path for one in by_address])}.",
     )
 
 
-def with_section(address: Address, base: bytes | None, proposed: bytes | None, section: str) -> bytes:
-    """The base with the proposed changes in one section.
-
-    Raises:
-        NotFoundError: neither version has the section.
-        InvalidInputError: the page is new or deleted.
-    """
-    if base is None or proposed is None:
-        raise InvalidInputError(
-            f"{address} is new or deleted in this proposal, so it is accepted as a whole.",
-            kind="section",
-            hint="Accept the page without a section.",
-        )
-    spans = [_lines_of_section(address, raw, section) for raw in (base, proposed)]
-    if spans == [None, None]:
-        raise NotFoundError(
-            f"{address} has no section {section!r}.", kind="section", hint="Give a heading as it stands in the page."
-        )
-    lines = split_lines(base)
-    chosen: list[Hunk] = []
-    shift = 0
-    for hunk in hunks(lines, split_lines(proposed)):
-        start = hunk.start + shift
-        shift += len(hunk.lines) - (hunk.end - hunk.start)
-        if _touches(spans[0], hunk.start, hunk.end) or _touches(spans[1], start, start + len(hunk.lines)):
-            chosen.append(hunk)
-    return applied(lines, chosen)
-
-
-def _lines_of_section(address: Address, raw: bytes, section: str) -> tuple[int, int] | None:
-    """First line of a section from 0, and the line after its last one; None without such a section."""
-    try:
-        found = find_section(read_document(address, raw), [part.strip() for part in section.split(" > ")])
-    except KnowledgeError:
-        return None
-    return raw.count(b"\n", 0, found.start), len(split_lines(raw[: found.tree_end]))
-
-
-def _touches(span: tuple[int, int] | None, start: int, end: int) -> bool:
-    return span is not None and start < span[1] and (end > span[0] or start == end >= span[0])
+def shown_paths(paths: Sequence[str]) -> str:
+    """The first paths, and the number of the others."""
+    more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
+    return f"{', '.join(paths[:MAX_NAMED])}{more}"

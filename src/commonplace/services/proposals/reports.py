@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
+from functools import cached_property
 
+from commonplace.domain.addresses import Address
 from commonplace.domain.findings import NewFinding
-from commonplace.domain.merge import TextConflict, merge_texts
+from commonplace.domain.merge import TextConflict, merge_texts, split_lines
 from commonplace.domain.proposals import Proposal, ProposalBranches, ProposedFile
 from commonplace.services.collections import Collection, Collections
-from commonplace.services.findings import MAX_NEW, new_findings
-from commonplace.services.proposals.decisions import FoundProposal
+from commonplace.services.findings import MAX_NEW, kind_of_finding, new_findings, page_issues
+from commonplace.services.proposals.decisions import FoundProposal, named_file
 from commonplace.services.proposals.views import proposal_view
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRange:
+    """The files of a proposal that are shown."""
+
+    page: str = ""
+    """The one page to show, as a reader names it; "" for those of the range."""
+    offset: int = 0
+    limit: int | None = None
+    """Maximum number of files; None for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +39,7 @@ class FileReport:
     new_findings: tuple[NewFinding, ...]
     """Errors and warnings that it would cause, broken links of other pages among them."""
     mended: tuple[NewFinding, ...]
-    """Errors and warnings that it would end."""
+    """Errors and warnings that it would end: the page does not have them afterwards, and no other page gets them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +50,62 @@ class ProposalReport:
     messages: Sequence[str]
     """The messages of the changes whose files still wait."""
     files: Sequence[FileReport]
+    """The files of the range."""
+    total: int = 0
+    """Number of all files."""
+    offset: int = 0
+    """Number of files before the range."""
+    left_out: Sequence[str] = ()
+    """The changed paths that cannot be accepted, from the repository's root."""
 
 
-def report(collections: Collections, found: FoundProposal) -> ProposalReport:
-    """A proposal in full: its changes, and what these would cause."""
+def report(collections: Collections, found: FoundProposal, shown: FileRange | None = None) -> ProposalReport:
+    """A proposal in full: its changes, and what these would cause.
+
+    Args:
+        collections: The collections that are served.
+        found: The proposal.
+        shown: The files to report on; None for all. A file takes some milliseconds.
+
+    Raises:
+        NotFoundError: the proposal does not change the named page.
+    """
+    shown = shown or FileRange()
     branches = found.branches
     files = branches.files(found.proposal)
     changes = branches.changes(found.proposal)
     addresses = {one.address for one in files}
     messages = [one.message for one in changes if one.files & addresses] or [one.message for one in changes]
-    moved = {one.moved_from for one in files}
-    shown = [_with_source(one, files) for one in files if one.address not in moved]
+    every = _with_sources(files)
+    chosen = _chosen(found.collection, files, every, shown)
+    result = ProposalReport(
+        found.proposal, messages, (), len(every), 0 if shown.page else shown.offset, branches.left_out(found.proposal)
+    )
     if found.proposal.state != "open":
-        return ProposalReport(found.proposal, messages, [_plain_report(branches, one) for one in shown])
+        return replace(result, files=[_plain_report(branches, one) for one in chosen])
     with proposal_view(found.collection, found.proposal) as after:
-        reports = [_file_report(collections, found.collection, after, branches, one) for one in shown]
-    return ProposalReport(found.proposal, messages, reports)
+        comparison = _Comparison(collections, found.collection, after, branches, every)
+        return replace(result, files=[comparison.report(one) for one in chosen])
 
 
-def _with_source(file: ProposedFile, files: Sequence[ProposedFile]) -> ProposedFile:
-    """A moved file with the base that it had at its old place."""
-    return replace(file, base=next((one.base for one in files if one.address == file.moved_from), file.base))
+def _chosen(
+    collection: Collection, files: Sequence[ProposedFile], every: Sequence[ProposedFile], shown: FileRange
+) -> Sequence[ProposedFile]:
+    if shown.page:
+        address = named_file(collection, files, shown.page).address
+        return [one for one in every if address in {one.address, one.moved_from}]
+    return every[shown.offset :][: shown.limit]
+
+
+def _with_sources(files: Sequence[ProposedFile]) -> Sequence[ProposedFile]:
+    """The files, each moved one with the base that it had at its old place, and without that place itself."""
+    bases = {one.address: one.base for one in files}
+    moved = {one.moved_from for one in files}
+    return [
+        replace(one, base=bases.get(one.moved_from, one.base)) if one.moved_from else one
+        for one in files
+        if one.address not in moved
+    ]
 
 
 def _plain_report(branches: ProposalBranches, file: ProposedFile) -> FileReport:
@@ -65,32 +113,82 @@ def _plain_report(branches: ProposalBranches, file: ProposedFile) -> FileReport:
     return FileReport(file, _diff(file, base, proposed), (), (), ())
 
 
-def _file_report(
-    collections: Collections, before: Collection, after: Collection, branches: ProposalBranches, file: ProposedFile
-) -> FileReport:
-    base, proposed = (branches.content(one) for one in (file.base, file.proposed))
-    source = file.moved_from or file.address
-    if file.moved_from and before.store.stat(source) is None:
-        source = file.address
-    current = before.store.read(source) if before.store.stat(source) is not None else None
-    merged = merge_texts(base, proposed, current)
-    plain = _plain_report(branches, file)
-    if not file.address.is_document:
-        return replace(plain, conflicts=merged.conflicts)
-    others = [one for one in collections if one.name != before.name]
-    proposed_base, served_base = Collections(lambda: [after, *others]), Collections(lambda: [before, *others])
-    moved_back = file.address if source != file.address else None
-    return replace(
-        plain,
-        conflicts=merged.conflicts,
-        new_findings=_first(new_findings(proposed_base, after, file.address, (base, proposed), file.moved_from)),
-        mended=_first(new_findings(served_base, before, source, (proposed, current), moved_back)),
-    )
+class _Comparison:
+    """The findings of a base before and after a proposal."""
+
+    def __init__(
+        self,
+        collections: Collections,
+        before: Collection,
+        after: Collection,
+        branches: ProposalBranches,
+        files: Sequence[ProposedFile],
+    ) -> None:
+        others = [one for one in collections if one.name != before.name]
+        self._before, self._after = before, after
+        self._served = Collections(lambda: [before, *others])
+        self._proposed = Collections(lambda: [after, *others])
+        self._branches = branches
+        self._files = files
+        self._moves = {one.moved_from.path: one.address for one in files if one.moved_from}
+        self._known: dict[tuple[int, Address], frozenset[tuple[str, str]]] = {}
+
+    def report(self, file: ProposedFile) -> FileReport:
+        """The report on one file."""
+        base, proposed = (self._branches.content(one) for one in (file.base, file.proposed))
+        source = file.moved_from or file.address
+        if file.moved_from and self._before.store.stat(source) is None:
+            source = file.address
+        current = self._before.store.read(source) if self._before.store.stat(source) is not None else None
+        plain = replace(_plain_report(self._branches, file), conflicts=merge_texts(base, proposed, current).conflicts)
+        if not file.address.is_document:
+            return plain
+        moved_back = file.address if source != file.address else None
+        mended = new_findings(self._served, self._before, source, (proposed, current), moved_back)
+        return replace(
+            plain,
+            new_findings=_first([one for one in self._new(file) if not self._was_there(file, one)]),
+            mended=_first([one for one in mended if self._ends(one)]),
+        )
+
+    def _new(self, file: ProposedFile) -> Sequence[NewFinding]:
+        contents = self._branches.content(file.base), self._branches.content(file.proposed)
+        return new_findings(self._proposed, self._after, file.address, contents, file.moved_from)
+
+    def _was_there(self, file: ProposedFile, finding: NewFinding) -> bool:
+        """Whether a finding in another page is there already."""
+        is_own = finding.path in {file.address.path, file.moved_from.path if file.moved_from else ""}
+        return not is_own and kind_of_finding(finding) in self._kinds(self._served, self._before, Address(finding.path))
+
+    def _ends(self, finding: NewFinding) -> bool:
+        """Whether a finding of a served page is gone afterwards, and not only in another line or page."""
+        kind = kind_of_finding(finding)
+        address = self._moves.get(finding.path, Address(finding.path))
+        return kind not in self._kinds(self._proposed, self._after, address) and kind not in self._caused
+
+    @cached_property
+    def _caused(self) -> frozenset[tuple[str, str]]:
+        """The kinds of all findings that the proposal would cause."""
+        documents = (one for one in self._files if one.address.is_document)
+        return frozenset(kind_of_finding(finding) for file in documents for finding in self._new(file))
+
+    def _kinds(self, collections: Collections, collection: Collection, address: Address) -> frozenset[tuple[str, str]]:
+        """The kinds of the findings of a page; none if there is no such page."""
+        key = id(collection), address
+        if key not in self._known:
+            self._known[key] = frozenset(_kinds_of(collections, collection, address))
+        return self._known[key]
+
+
+def _kinds_of(collections: Collections, collection: Collection, address: Address) -> Iterator[tuple[str, str]]:
+    record = collection.index.record(address)
+    if record is not None:
+        yield from map(kind_of_finding, page_issues(collections, collection, record))
 
 
 def _diff(file: ProposedFile, base: bytes | None, proposed: bytes | None) -> str:
     try:
-        before, after = ((raw or b"").decode().splitlines(keepends=True) for raw in (base, proposed))
+        before, after = ([line.decode() for line in split_lines(raw or b"")] for raw in (base, proposed))
     except UnicodeDecodeError:
         return ""
     source = file.moved_from or file.address

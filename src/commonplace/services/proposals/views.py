@@ -10,6 +10,7 @@ from hashlib import sha256
 from threading import Lock
 
 from commonplace.domain.proposals import (
+    ANONYMOUS,
     MAX_PURPOSE,
     Proposal,
     ProposalStates,
@@ -69,6 +70,19 @@ def proposer_of(caller: str, session: str | None, purpose: str = "", client: str
     """
     digest = sha256(f"{caller}\n{session}".encode("utf-8", "surrogatepass")).hexdigest()[:16] if session else ""
     return Proposer(_line(caller), digest, _line(purpose), _line(client))
+
+
+def network_proposer(caller: str, address: str, session: str | None, purpose: str = "", client: str = "") -> Proposer:
+    """A proposer who calls over a network. Without a key and a session, the address tells who it is.
+
+    Args:
+        caller: Id of the caller's key or token; "" without one.
+        address: The caller's network address.
+        session: Name of the session, which is secret; None for a caller without one.
+        purpose: The purpose that the caller states.
+        client: Name of the caller's program.
+    """
+    return proposer_of(caller or ANONYMOUS, session or (None if caller else address), purpose, client)
 
 
 def current_proposal(states: ProposalStates, proposer: Proposer) -> Proposal | None:

@@ -15,8 +15,10 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
 import pygit2
+from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.changes import CURRENT_CLIENT, Author, Revision, split_trailers
@@ -54,10 +56,14 @@ TRAILER = "Proposal"
 """Beginning of the names of the program's trailers. The line `Proposal: <id>` is in every commit of a branch."""
 BASE = "base"
 """Value of the trailer `Proposal-Part` of a commit that states a base instead of a change."""
+ACCEPTED_TIP = "Proposal-Tip"
+"""Trailer of the commit that accepts the whole of a proposal: the proposal's latest commit."""
 REST = "rest"
 """Value of the trailer `Proposal-Part` of a commit with what stays proposed of earlier changes."""
 MAX_LISTED = 10_000
 """Maximum number of open proposals of a repository."""
+MAX_SEARCHED = 1_000
+"""Number of the latest served commits in which acceptances are found whose process was killed before it was done."""
 MAX_CLOSED = 1_000
 """Maximum number of closed proposals that are kept; the oldest go."""
 TOKEN_PREFIX = "proposal"  # noqa: S105 - no secret
@@ -65,7 +71,7 @@ TOKEN_PREFIX = "proposal"  # noqa: S105 - no secret
 _FILES = frozenset({MODE_FILE, MODE_EXECUTABLE})
 _TRAILER_LINE = re.compile(r"(Proposal(?:-[A-Za-z]+)?): (.*)")
 _STATED = re.compile(r"(?im)^(?=proposal(?:-[a-z]+)?:)")
-_CACHED = 2_000
+_CACHED, _CACHED_FILES = 2_000, 100
 _CACHED_ENTRIES = 1 << 30
 """New trees must stay in the cache until they are written, so it has no limit; it lives as long as one write."""
 
@@ -100,6 +106,9 @@ class GitProposals:
         self._lock = WriterLock(repository.common / "commonplace-proposals.lock")
         self._read = lru_cache(_CACHED)(self._facts)
         self._changed = lru_cache(_CACHED)(self._changes)
+        self._files = lru_cache(_CACHED_FILES)(self._files_of)
+        self._revisions = lru_cache(_CACHED_FILES)(self._revisions_of)
+        self._searched: tuple[str, Mapping[str, str]] = "", {}
 
     def listed(self) -> list[Proposal]:
         """The open proposals, newest first."""
@@ -107,11 +116,11 @@ class GitProposals:
 
     def closed(self) -> list[Proposal]:
         """The closed proposals, newest first."""
-        return self._of(CLOSED)
+        return sorted([*self._of(CLOSED), *self._of_accepted()], key=_newest, reverse=True)
 
     def proposal(self, identifier: str) -> Proposal:
         """An open or closed proposal of this folder."""
-        found = self.open_proposal(identifier) or self._at(CLOSED, identifier)
+        found = self.open_proposal(identifier) or self._at(CLOSED, identifier) or self._accepted(identifier)
         if found is None:
             raise NotFoundError(
                 "There is no such proposal.", kind="proposal", hint="List the proposals to see what there is."
@@ -125,7 +134,17 @@ class GitProposals:
 
     def files(self, proposal: Proposal) -> Sequence[ProposedFile]:
         """The files below the folder that a proposal changes, by path."""
-        bases, tip, moves = self._changed(proposal.id, proposal.tip)
+        return self._files(proposal.id, proposal.tip)
+
+    def changed_files(self, proposal: Proposal) -> Mapping[Address, Revision]:
+        """The same files with their revisions; "" for a deleted one."""
+        return self._revisions(proposal.id, proposal.tip)
+
+    def _revisions_of(self, identifier: str, tip: str) -> Mapping[Address, Revision]:
+        return {one.address: one.proposed for one in self._files(identifier, tip)}
+
+    def _files_of(self, identifier: str, commit: str) -> Sequence[ProposedFile]:
+        bases, tip, moves = self._changed(identifier, commit)
         files: dict[Address, ProposedFile] = {}
         for path, base in bases.items():
             address = self._address(path)
@@ -136,7 +155,13 @@ class GitProposals:
             target, source = (files.get(self._address(one) or Address("")) for one in (new, old))
             if target and source and target.proposed and not target.base and source.base and not source.proposed:
                 files[target.address] = replace(target, moved_from=source.address)
-        return [files[address] for address in sorted(files)]
+        return tuple(files[address] for address in sorted(files))
+
+    def left_out(self, proposal: Proposal) -> Sequence[str]:
+        """The changed paths, from the repository's root, that are none of `files`."""
+        bases, tip, _ = self._changed(proposal.id, proposal.tip)
+        files = {self.prefix + one.address.path for one in self.files(proposal)}
+        return sorted(path for path, base in bases.items() if tip[path] != base and path not in files)
 
     def content(self, revision: Revision) -> bytes | None:
         """The bytes of a blob; None for ""."""
@@ -170,6 +195,8 @@ class GitProposals:
         """Hold the lock under which proposals change; removes what a killed process left."""
         with storage_errors("to lock the proposals"), self._lock.held():
             self._discard_left_over()
+            for one in self._of_accepted():
+                self.close(replace(one, state="open"), "accepted", commit=one.commit)
             yield
 
     def commit(self, identifier: str, parts: Sequence[BranchPart], proposer: Proposer, author: Author | None) -> str:
@@ -256,7 +283,36 @@ class GitProposals:
         found = [one for name in names if (one := self._at(folder, name)) is not None]
         if folder == OPEN:
             found = [one for one in found if not self._is_left_over(one)]
-        return sorted(found, key=lambda one: (one.when, one.id), reverse=True)
+        return sorted(found, key=_newest, reverse=True)
+
+    def _of_accepted(self) -> list[Proposal]:
+        """The proposals that were accepted by a process that was killed before it closed them."""
+        names = [one.removeprefix(OPEN) for one in self.repository.references() if one.startswith(OPEN)]
+        return [one for name in names if (one := self._accepted(name)) is not None]
+
+    def _accepted(self, identifier: str) -> Proposal | None:
+        """The same proposal as closed; None if it is not one of them."""
+        found = self._at(OPEN, identifier)
+        commit = self._acceptances().get(found.tip, "") if found else ""
+        if found is None or not commit or self.repository.tip(CLOSED + identifier):
+            return None
+        return replace(found, state="accepted", commit=commit)
+
+    def _acceptances(self) -> Mapping[str, str]:
+        """The latest served commits that accepted the whole of a proposal, by the proposal's commit."""
+        head = self.repository.head
+        before, known = self._searched
+        if head == before:
+            return known
+        if not before or not self.repository.holds(head, before):
+            before, known = "", {}
+        new: dict[str, str] = {}
+        commits = self.repository.walk(head, SortMode.TIME, hidden=[before]) if head else ()
+        for commit in islice(commits, MAX_SEARCHED):
+            if tip := _stated(commit).get(ACCEPTED_TIP):
+                new.setdefault(tip, str(commit.id))
+        self._searched = head, {**known, **new}
+        return self._searched[1]
 
     def _at(self, folder: str, identifier: str) -> Proposal | None:
         """The proposal of a ref; None for a ref that is none, or that has no files below this folder."""
@@ -276,7 +332,9 @@ class GitProposals:
     def _is_left_over(self, proposal: Proposal) -> bool:
         """Whether an open branch is what a killed process left of a closed proposal."""
         closed = self.repository.tip(CLOSED + proposal.id)
-        return bool(closed) and self.repository.holds(closed, proposal.tip)
+        if not closed:
+            return proposal.tip in self._acceptances()
+        return self.repository.holds(closed, proposal.tip)
 
     def _facts(self, identifier: str, tip: str, folder: str) -> Proposal:
         """A proposal by the trailers of its latest commit that has some."""
@@ -444,6 +502,10 @@ def client_name() -> str:
     """Name of the current caller's program; "" if unknown."""
     client = CURRENT_CLIENT.get()
     return _line(client.name) if client else ""
+
+
+def _newest(proposal: Proposal) -> tuple[int, str]:
+    return proposal.when, proposal.id
 
 
 def _token() -> str:

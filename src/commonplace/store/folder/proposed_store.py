@@ -86,7 +86,7 @@ class ProposedStore(ServedView):
     def changed(self) -> Mapping[Address, Revision]:
         """The files of the proposal with their revisions; "" for a deleted one."""
         proposal = self._branches.open_proposal(self._identifier)
-        return {one.address: one.proposed for one in self._branches.files(proposal)} if proposal else {}
+        return self._branches.changed_files(proposal) if proposal else {}
 
     def scan(self) -> Iterator[tuple[Address, FileStat]]:
         """Every servable Markdown file, in no particular order."""

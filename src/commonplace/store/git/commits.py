@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pygit2
 
-from commonplace.domain.changes import CURRENT_CLIENT, Author, split_trailers
+from commonplace.domain.changes import COMMITTER, CURRENT_CLIENT, Author, clean_name, person_of, split_trailers
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.git.objects import (
@@ -53,7 +53,8 @@ def commit_message(
     repository: GitRepository, message: str, author: Author | None, *, sign_off: bool = False
 ) -> CommitMessage:
     """A commit's message and people, from the environment and the repository's configuration."""
-    committer = signature("committer", repository.setting, author if author and author.commits else None)
+    person = author if author and author.commits else COMMITTER.get()
+    committer = signature("committer", repository.setting, person)
     client = CURRENT_CLIENT.get()
     program = person_of(client.name) if client and client.credit != "none" else None
     if program and client and client.credit == "author" and author is None:
@@ -411,11 +412,6 @@ DEFAULT_AUTHOR = Author("commonplace", "commonplace@localhost")
 ConfigReader = Callable[[str], str]
 """Returns a value of Git's configuration; "" if it is not set."""
 
-MAX_PROGRAM = 100
-"""Maximum length of a program's name in a commit, in characters."""
-_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff\u0085\u2028\u2029]")
-_OUTER = " .,:;\"'"
-_NOT_IN_MAILBOXES = re.compile(r"[^a-z0-9._-]+")
 _RAW_DATE = re.compile(r"@?(\d{1,11}) ([+-])(\d\d)(\d\d)")
 
 
@@ -470,13 +466,6 @@ def clean_message(message: str) -> str:
     return message.replace("\0", "").replace("\r\n", "\n").strip() + "\n"
 
 
-def person_of(program: str) -> Author | None:
-    """A program as a person: `Claude Code` is `Claude Code <claude-code@localhost>`; None without letters or digits."""
-    name = _FORBIDDEN.sub("", program[:MAX_PROGRAM]).strip(_OUTER)
-    mailbox = _NOT_IN_MAILBOXES.sub("-", name.lower()).strip("-.")
-    return Author(name, f"{mailbox or 'client'}@localhost") if any(map(str.isalnum, name)) else None
-
-
 def with_trailer(message: str, line: str) -> str:
     """A cleaned message with a trailer (`Signed-off-by: …`), in its last paragraph if that consists of trailers."""
     if line in message.splitlines():
@@ -485,7 +474,7 @@ def with_trailer(message: str, line: str) -> str:
 
 
 def _first(*candidates: str | None) -> str:
-    cleaned = (_FORBIDDEN.sub("", candidate or "").strip(_OUTER) for candidate in candidates)
+    cleaned = (clean_name(candidate or "") for candidate in candidates)
     return next(candidate for candidate in cleaned if candidate)
 
 

@@ -8,10 +8,19 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import ConfigError, ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.domain.errors import ConfigError, ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from commonplace.domain.proposals import Proposer
-from commonplace.faces.mcp.proposals import PROPOSALS, tools_with_proposals
-from commonplace.faces.mcp.toolset import Call, Tool, Toolset, allowed_tools
+from commonplace.faces.mcp.proposals import PROPOSALS, resources_with_proposals, tools_with_proposals
+from commonplace.faces.mcp.toolset import (
+    PROPOSE,
+    Call,
+    Resource,
+    ResourceContents,
+    Resources,
+    Tool,
+    Toolset,
+    allowed_tools,
+)
 from commonplace.services import writes
 from commonplace.services.collections import Collections
 from commonplace.services.proposals.views import proposer_of
@@ -124,3 +133,47 @@ def test_a_toolset_at_propose_has_the_writing_tools_and_this_one() -> None:
     closed = Toolset(name="x", server_name="x", instructions="", tools=rows, show_error=str)
     with pytest.raises(ConfigError, match="takes no proposals"):
         tools_with_proposals(closed, "propose")
+
+
+def test_proposals_are_resources(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    own = Resources(
+        templates=(),
+        list=lambda _call, offset, limit: (
+            [Resource(uri=f"x://{one}", name="") for one in range(3)][offset:][:limit],
+            False,
+        ),
+        read=lambda _call, uri: ResourceContents(uri),
+    )
+    both = resources_with_proposals(own)
+    calls = {
+        who: Call(services=base.services, tier=tier, progress=lambda _done, _total: None, proposer=proposer)
+        for who, tier, proposer in (
+            ("own", PROPOSE, AGENT),
+            ("other", PROPOSE, proposer_of("key:other", "session 1")),
+            ("person", "write", proposer_of("key:person", "session 9")),
+        )
+    }
+    pages = [[one.uri for one in both.list(calls["own"], offset, 2)[0]] for offset in (0, 2, 4)]
+    assert pages == [["proposals://open", "x://0"], ["x://1", "x://2"], []]
+    assert both.read(calls["own"], "x://1").content == "x://1"
+    for who in ("own", "person"):
+        assert str(both.read(calls[who], "proposals://open").content).startswith(identifier)
+        assert "+TWO" in str(both.read(calls[who], f"proposals://{identifier}").content)
+    assert both.read(calls["other"], "proposals://open").content == "There are no proposals."
+    for who, uri in (("other", f"proposals://{identifier}"), ("own", "proposals://"), ("own", "proposals://%00")):
+        with pytest.raises(NotFoundError):
+            both.read(calls[who], uri)
+
+
+def test_the_tip_that_was_shown_is_checked(base: ProposedBase) -> None:
+    identifier = base.open_ids()[0]
+    writer = proposer_of("key:person", "session 9")
+    tip = run(base, "write", writer, action="show", id=identifier).splitlines()[0].rpartition("tip ")[2]
+    with base.view() as view:
+        writes.append(view, Address("a.md"), "more\n")
+    for action in ("accept", "decline"):
+        with pytest.raises(ConflictError, match="was amended since"):
+            run(base, "write", writer, action=action, id=identifier, tip=tip)
+    tip = run(base, "write", writer, action="show", id=identifier).splitlines()[0].rpartition("tip ")[2]
+    assert "Accepted" in run(base, "write", writer, action="accept", id=identifier, tip=tip)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
+from commonplace.domain.changes import CURRENT_CLIENT, Author, ClientProgram
 from commonplace.domain.errors import ConflictError, ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.faces.proposal_output import accept_lines
 from commonplace.services import writes
@@ -16,6 +16,7 @@ from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.decisions import AcceptRequest, ProposalConflictError
 from commonplace.services.proposals.views import proposer_of
 from proposing import AGENT, ProposedBase, text_of
+from support import GitRepo
 
 A = "# A\n\nalpha [b](b.md)\n\n## Plan\n\none\n\n## Log\n\ntwo\n"
 PAGES: dict[str, str | bytes] = {"a.md": A, "b.md": "# B\n\nbeta\n", "crlf.md": b"# C\r\n\r\nline\r\n"}
@@ -410,3 +411,97 @@ def test_a_new_page_that_is_there_by_now_is_no_new_page(tmp_path: Path) -> None:
         with pytest.raises(KnowledgeError):
             base.accept()
         assert base.served() == before
+
+
+def amend_with_git(base: ProposedBase, path: str, mode: str, content: str) -> None:
+    """Put an entry of any mode on the branch of the open proposal, as a person may with Git."""
+    branch = f"proposals/{base.open_ids()[0]}"
+    place = base.repo.path.parent / "work"
+    base.repo.git("worktree", "add", "-q", str(place), branch)
+    work = GitRepo(place)
+    raw = place.parent / "raw"
+    raw.write_text(content)
+    blob = work.git("hash-object", "-w", str(raw))
+    work.git("update-index", "--add", "--cacheinfo", f"{mode},{blob},{path}")
+    work.git("commit", "-qm", "More")
+    base.repo.git("worktree", "remove", "--force", str(place))
+
+
+def test_a_proposal_with_paths_that_cannot_be_accepted_stays_open_and_names_them(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "alpha", "ALPHA")
+        amend_with_git(base, "link.md", "120000", "/etc/passwd")
+        identifier = base.open_ids()[0]
+        assert reports.report(base.services.collections, base.found()).left_out == ["link.md"]
+        receipt = base.accept()
+        assert receipt.left_out == ("link.md",)
+        assert receipt.proposal.state == "open"
+        assert "these paths cannot be accepted here: link.md" in accept_lines(receipt)[0]
+        assert base.texts()["a.md"] == A.replace("alpha", "ALPHA").encode()
+        assert not (base.repo.path / "link.md").exists()
+        assert base.open_ids() == [identifier]
+        with pytest.raises(InvalidInputError, match=r"can be accepted: link\.md"):
+            base.accept()
+        assert decisions.decline(base.found(), "No links").state == "declined"
+
+
+def test_paths_of_another_folder_of_the_repository_are_named(tmp_path: Path) -> None:
+    pages: dict[str, str | bytes] = {"notes/a.md": A, "other/b.md": "# B\n"}
+    with ProposedBase(tmp_path, pages, below="notes") as base:
+        propose(base, "alpha", "ALPHA")
+        amend_with_git(base, "other/c.md", "100644", "# C\n")
+        receipt = base.accept()
+        assert (receipt.left_out, receipt.proposal.state) == (("other/c.md",), "open")
+        assert not (base.repo.path / "other" / "c.md").exists()
+
+
+def test_the_commit_of_an_acceptance_is_found_again_after_a_kill_before_it_was_closed(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "alpha", "ALPHA")
+        found = base.found()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(found.branches), "close", killed)
+            with pytest.raises(KeyboardInterrupt):
+                decisions.accept(found, AcceptRequest())
+        head = base.repo.git("rev-parse", "HEAD").strip()
+        assert base.repo.git("branch", "--list", "proposals/*")
+        assert base.open_ids() == []
+        proposal = base.closed(found.proposal.id)
+        assert (proposal.state, proposal.commit) == ("accepted", head)
+        (listed,) = decisions.listed(base.services.collections, closed=True)
+        assert listed.proposal.commit == head
+        propose(base, "beta", "BETA", "b.md")
+        assert base.repo.git("branch", "--list", f"proposals/{found.proposal.id}") == ""
+        assert base.closed(found.proposal.id).commit == head
+        assert base.open_ids() != [found.proposal.id]
+
+
+def test_a_part_that_was_accepted_before_a_kill_leaves_the_proposal_open(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "one", "ONE")
+        propose(base, "beta", "BETA", "b.md")
+        found = base.found()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(found.branches), "settle", killed)
+            with pytest.raises(KeyboardInterrupt):
+                decisions.accept(found, AcceptRequest(pages=("a",)))
+        assert base.open_ids() == [found.proposal.id]
+        assert base.accept().proposal.state == "accepted"
+        assert base.texts()["b.md"] == b"# B\n\nBETA\n"
+
+
+def killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_person_who_accepts_is_the_committer(tmp_path: Path) -> None:
+    with ProposedBase(tmp_path, PAGES) as base:
+        propose(base, "alpha", "ALPHA")
+        base.repo.git("config", "user.name", "Decider")
+        found = base.found()
+        decisions.accept(found, AcceptRequest(), Author("Ada", "ada@localhost"))
+        assert base.repo.git("log", "-1", "--format=%cn %ce").strip() == "Ada ada@localhost"
+        closed = f"refs/commonplace/proposals/{found.proposal.id}"
+        assert base.repo.git("log", "-1", "--format=%an", closed).strip() == "Ada"
+        writes.append(base.collection, Address("b.md"), "More\n")
+        assert base.repo.git("log", "-1", "--format=%cn").strip() == "Decider"

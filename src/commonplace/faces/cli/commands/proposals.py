@@ -2,10 +2,10 @@
 
 As JSON, a proposal is `{"collection", "id", "state", "title", "purpose", "author", "client", "caller", "when", "tip",
 "word", "accepted_as"}`; `state` is `open`, `accepted`, `declined` or `withdrawn`. The list is `{"proposals": [..]}`.
-`show` adds `messages` and `files`, each with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`,
-`base`, `proposed`, `diff`, `conflicts` (`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept`
-adds `commit`, `branch` (if the proposal began on another one), `written`, `removed` and `new_findings`; `push` gives
-`{"pushed": TEXT}`.
+`show` adds `messages`, `total`, `offset`, `left_out` (changed paths that cannot be accepted here) and `files`, each
+with `path`, `action` (`create`, `change`, `move`, `delete`), `moved_from`, `base`, `proposed`, `diff`, `conflicts`
+(`line`, `base`, `proposed`, `current`), `new_findings` and `mended`. `accept` adds `commit`, `branch` (if the proposal
+began on another one), `written`, `removed`, `left_out` and `new_findings`; `push` gives `{"pushed": TEXT}`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,10 @@ from commonplace.faces.proposal_output import (
     report_json,
     report_lines,
 )
-from commonplace.services import writes
 from commonplace.services.collections import Collections
 from commonplace.services.proposals import decisions, reports
 from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
-from commonplace.services.proposals.views import proposal_view
-from commonplace.services.writes import WriteRequest
+from commonplace.services.proposals.reports import FileRange
 
 ProposalsAction: TypeAlias = Literal["list", "show", "accept", "decline", "amend", "withdraw", "push"]
 
@@ -57,6 +55,8 @@ class DecisionOptions:
         str | None,
         typer.Option(metavar="COMMIT", help="Accept only if this is still its latest commit; see show --json."),
     ] = None
+    offset: Annotated[int, typer.Option(metavar="N", min=0, help="Show the files after the first N.")] = 0
+    limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Show at most N files.")] = None
     all_: Annotated[bool, typer.Option("--all", help="List closed proposals, too.")] = False
 
 
@@ -94,7 +94,7 @@ def command(
     if action == "show":
         with session.opened() as collections:
             found = decisions.find(collections, identifier)
-            report = reports.report(collections, found)
+            report = reports.report(collections, found, FileRange(page=page, offset=how.offset, limit=how.limit))
             _say(session, report_json(found, report), report_lines(found, report))
         return
     with session.opened_for_writing(commit=True) as collections:
@@ -105,10 +105,10 @@ def command(
         elif action == "amend":
             _amend(session, found, page, file, how.word)
         else:
-            _other_actions(action)(session, found, how.word)
+            _other_actions(action)(session, found, how)
 
 
-def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal, str], None]:
+def _other_actions(action: ProposalsAction) -> Callable[[Session, FoundProposal, DecisionOptions], None]:
     return {"decline": _decline, "withdraw": _withdraw, "push": _push}[action]
 
 
@@ -130,39 +130,39 @@ def _list(session: Session, collections: Collections, *, with_closed: bool) -> N
 def _request(session: Session, how: DecisionOptions) -> AcceptRequest:
     pages = tuple(session.relative(one) for one in how.pages)
     text = read_text(how.text, session.out).decode() if how.text else None
+    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=_tip(how))
+
+
+def _tip(how: DecisionOptions) -> str:
     if how.tip == "":  # an unset variable of a script must not switch the check off
         raise InvalidInputError(
             "The commit of --tip is empty.", kind="tip", hint="Give the tip that show --json names."
         )
-    return AcceptRequest(pages=pages, section=how.section, text=text, word=how.word, tip=how.tip or "")
+    return how.tip or ""
 
 
 def _amend(session: Session, found: FoundProposal, page: str, file: str, message: str) -> None:
     if not page:
         raise InvalidInputError("Which page? Give PAGE and FILE.", kind="argument", hint="FILE is - by default.")
     address = parse_document_address(session.relative(page))
-    text = read_text(file, session.out)
-    decisions.require_open(found)
-    with proposal_view(found.collection, found.proposal) as proposed:
-        write = writes.replace if proposed.store.stat(address) is not None else writes.create
-        write(proposed, address, text, WriteRequest(message=message))
-    now = FoundProposal(found.collection, found.branches.proposal(found.proposal.id))
+    amended = decisions.write_page(found, address, read_text(file, session.out), message)
+    now = FoundProposal(found.collection, amended)
     _say(session, proposal_json(now), [f"Amended {now.proposal.id}: {address.path}"])
 
 
-def _decline(session: Session, found: FoundProposal, word: str) -> None:
-    closed = decisions.decline(found, word)
+def _decline(session: Session, found: FoundProposal, how: DecisionOptions) -> None:
+    closed = decisions.decline(found, how.word, tip=_tip(how))
     _say(session, proposal_json(FoundProposal(found.collection, closed)), [closed_line(closed)])
 
 
-def _withdraw(session: Session, found: FoundProposal, word: str) -> None:
-    del word
+def _withdraw(session: Session, found: FoundProposal, how: DecisionOptions) -> None:
+    del how
     closed = decisions.withdraw(found, found.proposal.proposer)
     _say(session, proposal_json(FoundProposal(found.collection, closed)), [closed_line(closed)])
 
 
-def _push(session: Session, found: FoundProposal, word: str) -> None:
-    del word
+def _push(session: Session, found: FoundProposal, how: DecisionOptions) -> None:
+    del how
     decisions.require_open(found)
     repository = found.collection.store.repository
     pushed = repository.push("origin", f"proposals/{found.proposal.id}") if repository else ""

@@ -52,6 +52,7 @@ def endpoints() -> tuple[Endpoint, ...]:
             run=reindexing.start,
             answers={202: models.Started},
             tier="write",
+            proposes=False,
         ),
         Endpoint(
             method="GET",
@@ -279,6 +280,7 @@ WIKI_REST = RestContract(
     description="A wiki of Markdown pages. Paths of pages are percent-encoded, their slashes may be.",
     endpoints=endpoints,
     is_document=handlers.is_page,
+    proposes=True,
 )
 
 

@@ -1,0 +1,291 @@
+"""The endpoints of proposals, in every API whose writes can be proposed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import BaseModel, Field
+
+from commonplace.domain import proposals
+from commonplace.domain.addresses import parse_document_address
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.proposal_output import accept_json, proposal_json, report_json
+from commonplace.faces.rest.endpoint import (
+    PATH_FACTS,
+    Endpoint,
+    QueryParameters,
+    RequestBody,
+    RestRequest,
+    RestResponse,
+)
+from commonplace.services.proposals import decisions, reports
+from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+
+MAX_ROWS = 1_000
+MAX_FILES = 100
+MAX_WORD = 5_000
+
+State = Literal["open", "accepted", "declined", "withdrawn"]
+PageName = Annotated[str, Field(max_length=1_000, description="The page's path, name or title")]
+Word = Annotated[str, Field(max_length=MAX_WORD, description="What the proposer reads")]
+Tip = Annotated[
+    str,
+    Field(
+        description="The latest commit that was shown, or its first 7 digits or more; empty to check nothing",
+        json_schema_extra={"pattern": "^(?:[0-9a-f]{7,40})?$"},
+    ),
+]
+
+
+class Proposal(BaseModel):
+    """Writes that wait for a person, or that somebody has decided on."""
+
+    collection: str
+    id: str
+    state: State
+    title: str
+    purpose: str
+    author: str
+    client: Annotated[str, Field(description="The program that proposed, as it names itself")]
+    caller: Annotated[str, Field(description="Id of the key that proposed; empty for a local program")]
+    when: str
+    tip: Annotated[str, Field(description="The latest commit of the proposal's branch")]
+    word: Annotated[str, Field(description="The words with which it was accepted or declined")]
+    accepted_as: Annotated[str, Field(description="The commit that accepted it; empty for none")]
+
+
+class Proposals(BaseModel):
+    """Proposals, newest first."""
+
+    proposals: list[Proposal]
+    total: int
+
+
+class ProposalConflict(BaseModel):
+    """A place that the proposal and a later write changed differently."""
+
+    line: int
+    base: str
+    proposed: str
+    current: str
+
+
+class ProposalFinding(BaseModel):
+    """Something wrong with a page."""
+
+    path: str
+    line: int
+    rule: str
+    message: str
+
+
+class ProposedPage(BaseModel):
+    """A file that a proposal changes."""
+
+    path: str
+    action: Literal["create", "change", "move", "delete"]
+    moved_from: str | None
+    base: Annotated[str, Field(description="Revision that the proposer saw; empty for none")]
+    proposed: Annotated[str, Field(description="Proposed revision; empty for a deletion")]
+    diff: Annotated[str, Field(description="Unified diff; empty for a file that is not text")]
+    conflicts: list[ProposalConflict]
+    new_findings: list[ProposalFinding]
+    mended: list[ProposalFinding]
+
+
+class FullProposal(Proposal):
+    """A proposal with some of its files."""
+
+    messages: list[str]
+    total: Annotated[int, Field(description="Number of all files")]
+    offset: int
+    left_out: Annotated[list[str], Field(description="Changed paths that cannot be accepted here")]
+    files: list[ProposedPage]
+
+
+class Acceptance(Proposal):
+    """The result of an acceptance; `state` is open if something is left."""
+
+    commit: str
+    branch: Annotated[str, Field(description="The branch that was written, if the proposal began on another one")]
+    written: list[str]
+    removed: list[str]
+    left_out: list[str]
+    new_findings: list[ProposalFinding]
+
+
+class ProposalsParameters(QueryParameters):
+    """Parameters of GET /proposals."""
+
+    state: Literal["open", "closed", "all"] = "open"
+    limit: Annotated[int, Field(ge=1, le=MAX_ROWS)] = 100
+    offset: Annotated[int, Field(ge=0)] = 0
+
+
+class ProposalParameters(QueryParameters):
+    """Parameters of GET /proposals/{id}."""
+
+    page: Annotated[PageName, Field(description="Show this page only")] = ""
+    limit: Annotated[int, Field(ge=1, le=MAX_FILES, description="Number of files")] = 20
+    offset: Annotated[int, Field(ge=0)] = 0
+
+
+class Accept(RequestBody):
+    """Body of an acceptance."""
+
+    pages: Annotated[list[PageName], Field(max_length=MAX_ROWS, description="Accept only these pages; [] for all")] = (
+        Field(default_factory=list)
+    )
+    section: Annotated[str, Field(max_length=1_000, description="Accept only this section of the one page")] = ""
+    text: Annotated[str | None, Field(description="The final text of the one page")] = None
+    word: Word = ""
+    tip: Tip = ""
+
+
+class Decline(RequestBody):
+    """Body of a refusal."""
+
+    word: Word = ""
+    tip: Tip = ""
+
+
+class Amend(RequestBody):
+    """Body of an amendment: a page's text, or nothing to let the next writes of this caller go to the proposal."""
+
+    page: Annotated[str | None, Field(json_schema_extra=PATH_FACTS)] = None
+    text: str | None = None
+    message: Annotated[str, Field(max_length=2_000)] = ""
+
+
+def endpoints() -> tuple[Endpoint, ...]:
+    """The endpoints in the order of the OpenAPI document."""
+    return (
+        Endpoint(
+            method="GET",
+            template="/proposals",
+            summary="List proposals: all, or at the tier propose the own ones",
+            run=_list,
+            answers={200: Proposals},
+            tier="propose",
+            query=ProposalsParameters,
+        ),
+        Endpoint(
+            method="GET",
+            template="/proposals/{id}",
+            summary="A proposal: its diffs, conflicts, and the findings that it causes and ends",
+            run=_show,
+            answers={200: FullProposal},
+            tier="propose",
+            query=ProposalParameters,
+            error_statuses=frozenset({404}),
+        ),
+        *_decisions(),
+    )
+
+
+def _decisions() -> tuple[Endpoint, ...]:
+    conflict = frozenset({404, 409})
+    return (
+        Endpoint(
+            method="POST",
+            template="/proposals/{id}/accept",
+            summary="Accept a proposal, or a part of it, as one commit",
+            run=_accept,
+            answers={200: Acceptance},
+            tier="write",
+            proposes=False,
+            body=Accept,
+            body_needed=False,
+            error_statuses=conflict,
+        ),
+        Endpoint(
+            method="POST",
+            template="/proposals/{id}/decline",
+            summary="Decline a proposal, with a word to the proposer",
+            run=_decline,
+            answers={200: Proposal},
+            tier="write",
+            proposes=False,
+            body=Decline,
+            body_needed=False,
+            error_statuses=conflict,
+        ),
+        Endpoint(
+            method="POST",
+            template="/proposals/{id}/amend",
+            summary="Write a page into a proposal, or let one's next writes go to an own one",
+            run=_amend,
+            answers={200: Proposal},
+            tier="propose",
+            body=Amend,
+            body_needed=False,
+            error_statuses=conflict,
+        ),
+        Endpoint(
+            method="POST",
+            template="/proposals/{id}/withdraw",
+            summary="Take an own proposal back",
+            run=_withdraw,
+            answers={200: Proposal},
+            tier="propose",
+            error_statuses=conflict,
+        ),
+    )
+
+
+def _list(request: RestRequest) -> RestResponse:
+    query = cast("ProposalsParameters", request.query)
+    states = {"open": (False,), "closed": (True,), "all": (False, True)}[query.state]
+    collections = request.served.collections
+    every = [one for closed in states for one in decisions.listed(collections, request.viewer, closed=closed)]
+    every.sort(key=lambda one: (one.proposal.when, one.proposal.id), reverse=True)
+    rows = every[query.offset :][: query.limit]
+    return RestResponse(
+        Proposals(proposals=[Proposal.model_validate(proposal_json(one)) for one in rows], total=len(every))
+    )
+
+
+def _show(request: RestRequest) -> RestResponse:
+    query = cast("ProposalParameters", request.query)
+    found = _found(request)
+    shown = reports.FileRange(page=query.page, offset=query.offset, limit=query.limit)
+    report = reports.report(request.served.collections, found, shown)
+    return RestResponse(FullProposal.model_validate(report_json(found, report)))
+
+
+def _accept(request: RestRequest) -> RestResponse:
+    body = request.body if isinstance(request.body, Accept) else Accept()
+    asked = AcceptRequest(pages=tuple(body.pages), section=body.section, text=body.text, word=body.word, tip=body.tip)
+    found = _found(request)
+    receipt = decisions.accept(found, asked, request.caller.person)
+    return RestResponse(Acceptance.model_validate(accept_json(found, receipt)))
+
+
+def _decline(request: RestRequest) -> RestResponse:
+    body = request.body if isinstance(request.body, Decline) else Decline()
+    found = _found(request)
+    return _answer(found, decisions.decline(found, body.word, request.caller.person, body.tip))
+
+
+def _amend(request: RestRequest) -> RestResponse:
+    body = request.body if isinstance(request.body, Amend) else Amend()
+    found = _found(request)
+    if (body.page is None) is not (body.text is None):
+        raise InvalidInputError("A page is amended with its text.", kind="text", hint="Send page and text, or neither.")
+    if body.page is None or body.text is None:
+        return _answer(found, decisions.amend(found, request.proposer))
+    address = parse_document_address(body.page)
+    return _answer(found, decisions.write_page(found, address, body.text.encode(), body.message))
+
+
+def _withdraw(request: RestRequest) -> RestResponse:
+    found = _found(request)
+    return _answer(found, decisions.withdraw(found, request.proposer))
+
+
+def _found(request: RestRequest) -> FoundProposal:
+    return decisions.find(request.served.collections, request.filename, request.viewer)
+
+
+def _answer(found: FoundProposal, proposal: proposals.Proposal) -> RestResponse:
+    return RestResponse(Proposal.model_validate(proposal_json(FoundProposal(found.collection, proposal))))

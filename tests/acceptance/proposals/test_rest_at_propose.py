@@ -1,0 +1,151 @@
+"""REST at the tier `propose`: every write waits, and the endpoints of proposals list, show and decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from at_propose import served as served_files
+from serving import Server, create_key, served
+from support import GitRepo, new_repo
+
+API = "/api/v1"
+PAGES: dict[str, str | bytes] = {"A.md": "# A\n\nalpha\n\nomega\n", "B.md": "# B\n\n[a](A.md)\n"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A server of one folder, and a key of each kind."""
+
+    server: Server
+    repo: GitRepo
+    keys: dict[str, str]
+
+    def ask(self, who: str, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        """The JSON of an answer that is no refusal."""
+        answer = self.server.ask(method, f"{API}{path}", body, key=self.keys[who], **more)
+        assert answer.status in {200, 201}, answer.body
+        return answer.json
+
+    def refused(self, who: str, method: str, path: str, body: Any = None) -> tuple[int, str]:
+        """Status and message of a refusal."""
+        answer = self.server.ask(method, f"{API}{path}", body, key=self.keys[who])
+        return answer.status, answer.json["error"]
+
+
+@pytest.fixture
+def site(tmp_path: Path, cache_dir: Path) -> Iterator[Site]:
+    assert cache_dir.is_dir()
+    repo = new_repo(tmp_path / "tea", PAGES)
+    with served(repo.path, "--commit", "auto") as server:
+        tiers = {"agent": "propose", "other": "propose", "Ada Lovelace": "write", "reader": "read"}
+        keys = {name: create_key(name, "--tier", tier) for name, tier in tiers.items()}
+        yield Site(server, repo, keys)
+
+
+def revision(site: Site, page: str, who: str = "agent") -> str:
+    return site.ask(who, "GET", f"/pages/{page}")["revision"]
+
+
+def test_writes_wait_until_a_person_accepts_them(site: Site) -> None:
+    before = served_files(site.repo.path)
+    made = [
+        site.ask("agent", "PUT", "/pages/C", {"content": "# C\n"}),
+        site.ask(
+            "agent",
+            "PATCH",
+            "/pages/A",
+            {"revision": revision(site, "A"), "old_string": "alpha", "new_string": "ALPHA"},
+        ),
+        site.ask("agent", "POST", "/pages/A/rename", {"new_path": "sub/D"}),
+        site.ask("agent", "DELETE", "/pages/C", {"revision": revision(site, "C")}),
+        site.ask("agent", "POST", "/pages/B/attachments", {"filename": "n.txt", "content": "aGk="}),
+    ]
+    assert served_files(site.repo.path) == before
+    assert all(one["proposal"].startswith("PROPOSED") for one in made)
+    assert "ALPHA" in site.ask("agent", "GET", "/pages/sub%2FD")["content"]
+    assert "WITH YOUR PROPOSAL" in site.ask("agent", "GET", "/search?q=alpha")["proposal"]
+    assert site.server.page("GET", "sub/D", key=site.keys["reader"]).status == 404
+    (row,) = site.ask("Ada Lovelace", "GET", "/proposals")["proposals"]
+    shown = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}")
+    assert {(one["action"], one["path"].rpartition("/")[2]) for one in shown["files"]} == {
+        ("create", "n.txt"),
+        ("change", "B.md"),
+        ("move", "D.md"),
+    }
+    assert shown["total"] == 3
+    one = site.ask("Ada Lovelace", "GET", f"/proposals/{row['id']}?page=B&limit=1")
+    assert [file["path"] for file in one["files"]] == ["B.md"]
+    answer = site.ask("Ada Lovelace", "POST", f"/proposals/{row['id']}/accept", {"tip": row["tip"], "word": "Thanks"})
+    assert (answer["state"], answer["word"], answer["accepted_as"]) == ("accepted", "Thanks", answer["commit"])
+    assert (site.repo.path / "sub" / "D.md").read_text() == "# A\n\nALPHA\n\nomega\n"
+    assert (site.repo.path / "B.md").read_text() == "# B\n\n[a](sub/D.md)\n"
+    assert site.repo.git("log", "-1", "--format=%cn <%ce>").strip() == "Ada Lovelace <ada-lovelace@localhost>"
+    (own,) = site.ask("agent", "GET", "/proposals?state=closed")["proposals"]
+    assert own["word"] == "Thanks"
+
+
+def test_only_the_own_proposals_are_seen_and_only_a_writer_decides(site: Site) -> None:
+    site.ask("agent", "PUT", "/pages/C", {"content": "# C\n"})
+    (row,) = site.ask("agent", "GET", "/proposals")["proposals"]
+    assert site.ask("other", "GET", "/proposals?state=all")["total"] == 0
+    place = f"/proposals/{row['id']}"
+    for method, path, body in (
+        ("GET", place, None),
+        ("POST", f"{place}/withdraw", None),
+        ("POST", f"{place}/amend", None),
+        ("POST", f"{place}/amend", {"page": "C", "text": "x"}),
+    ):
+        assert site.refused("other", method, path, body)[0] == 404, path
+        assert site.refused("reader", method, path, body)[0] == 403, path
+    for action in ("accept", "decline"):
+        assert site.refused("agent", "POST", f"{place}/{action}") == (
+            403,
+            "This needs the tier write; yours is propose.",
+        )
+    assert site.refused("Ada Lovelace", "POST", f"{place}/withdraw")[0] == 403
+    assert site.refused("Ada Lovelace", "POST", f"{place}/accept", {"tip": "0" * 40})[0] == 409
+    assert site.refused("agent", "POST", "/reindex")[0] == 403
+    assert site.refused("agent", "POST", f"{place}/amend", {"page": "C"})[0] == 422
+    site.ask("agent", "POST", f"{place}/amend", {"page": "C", "text": "# C\n\nmore\n"})
+    assert site.refused("Ada Lovelace", "POST", f"{place}/decline", {"tip": row["tip"]})[0] == 409
+    declined = site.ask("Ada Lovelace", "POST", f"{place}/decline", {"word": "Not now"})
+    assert (declined["state"], declined["word"]) == ("declined", "Not now")
+    assert site.refused("agent", "POST", f"{place}/withdraw")[0] == 409
+    assert not (site.repo.path / "C.md").exists()
+
+
+def test_a_stated_purpose_has_a_proposal_of_its_own(site: Site) -> None:
+    for number, purpose in enumerate(("tidy", "tidy", "glossary", "")):
+        headers = {"Commonplace-Purpose": purpose} if purpose else {}
+        site.ask("agent", "PUT", f"/pages/P{number}", {"content": f"# P{number}\n"}, headers=headers)
+    rows = site.ask("agent", "GET", "/proposals")["proposals"]
+    assert sorted(one["purpose"] for one in rows) == ["", "glossary", "tidy"]
+    tidy = next(one for one in rows if one["purpose"] == "tidy")
+    assert site.ask("agent", "GET", f"/proposals/{tidy['id']}")["total"] == 2
+
+
+def test_a_conflict_names_its_three_sides(site: Site) -> None:
+    site.ask(
+        "agent", "PATCH", "/pages/A", {"revision": revision(site, "A"), "old_string": "alpha", "new_string": "ours"}
+    )
+    writer = "Ada Lovelace"
+    site.ask(
+        writer,
+        "PATCH",
+        "/pages/A",
+        {"revision": revision(site, "A", writer), "old_string": "alpha", "new_string": "theirs"},
+    )
+    (row,) = site.ask(writer, "GET", "/proposals")["proposals"]
+    (file,) = site.ask(writer, "GET", f"/proposals/{row['id']}")["files"]
+    (conflict,) = file["conflicts"]
+    assert (conflict["base"], conflict["proposed"], conflict["current"]) == ("alpha\n", "ours\n", "theirs\n")
+    status, _ = site.refused(writer, "POST", f"/proposals/{row['id']}/accept")
+    assert status == 409
+    final = {"pages": ["A"], "text": "# A\n\nboth\n"}
+    assert site.ask(writer, "POST", f"/proposals/{row['id']}/accept", final)["state"] == "accepted"
+    assert (site.repo.path / "A.md").read_text() == "# A\n\nboth\n"
