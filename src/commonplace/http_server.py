@@ -208,7 +208,16 @@ def _parts(
     parts.append(metrics.part())
     if web is not None:
         cookies = partial(credentials, used=UsedOnce(settings.state_dir))
-        rules = RouteRules(web.max_body, web.is_open, cookies, web.cost, FORM_TYPE, web.show_error)
+        rules = RouteRules(
+            web.max_body,
+            web.is_open,
+            cookies,
+            web.cost,
+            FORM_TYPE,
+            web.show_error,
+            own_pages_only=web.own_pages_only,
+            takes_any_type=web.takes_any_type,
+        )
         parts.append(MountedApp("", web, rules))
     return parts
 

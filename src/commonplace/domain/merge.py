@@ -117,27 +117,58 @@ def merge_texts(base: bytes | None, proposed: bytes | None, current: bytes | Non
         return MergedText(current)
     if base is None or proposed is None or current is None:
         return MergedText(None, (TextConflict(1, base or b"", proposed or b"", current or b""),))
-    return _merge_lines(split_lines(base), split_lines(proposed), split_lines(current))
+    return _merge_texts(base, proposed, current)
 
 
-def _merge_lines(base: Lines, proposed: Lines, current: Lines) -> MergedText:
-    parts: list[bytes] = []
-    conflicts: list[TextConflict] = []
-    at = shift = 0  # `shift` is the length of the current text before a place, less that of the base
-    for start, end, ours, theirs in _regions(hunks(base, proposed), hunks(base, current)):
-        parts += base[at:start]
-        old = tuple(base[start:end])
-        mine, other = (_side(base, start, end, side) for side in (ours, theirs))
-        if other in {mine, old}:
-            parts += mine
-        elif mine == old:
-            parts += other
-        else:
-            conflicts.append(TextConflict(start + shift + 1, *(b"".join(side) for side in (old, mine, other))))
+@dataclass(frozen=True, slots=True)
+class MergeRegion:
+    """A range of the base that at least one side changed, with what each side has there."""
+
+    start: int
+    """First line in the base, from 0."""
+    end: int
+    """The line of the base after the range."""
+    line: int
+    """Line number of the place in the current text, from 1."""
+    base: bytes
+    proposed: bytes
+    current: bytes
+
+    @property
+    def merged(self) -> bytes | None:
+        """The merged bytes; None if both sides changed the range differently."""
+        if self.current in {self.proposed, self.base}:
+            return self.proposed
+        return self.current if self.proposed == self.base else None
+
+
+def merge_regions(base: bytes, proposed: bytes, current: bytes) -> list[MergeRegion]:
+    """The ranges of the base that the proposed or the current text changed, in order."""
+    lines, regions = split_lines(base), list[MergeRegion]()
+    shift = 0  # the length of the current text before a place, less that of the base
+    for start, end, ours, theirs in _regions(hunks(lines, split_lines(proposed)), hunks(lines, split_lines(current))):
+        mine, other = _side(lines, start, end, ours), _side(lines, start, end, theirs)
+        sides = (b"".join(side) for side in (lines[start:end], mine, other))
+        regions.append(MergeRegion(start, end, start + shift + 1, *sides))
         shift += len(other) - (end - start)
-        at = end
-    parts += base[at:]
-    return MergedText(None, tuple(conflicts)) if conflicts else MergedText(b"".join(parts))
+    return regions
+
+
+def with_regions(base: bytes, regions: Sequence[MergeRegion], contents: Sequence[bytes]) -> bytes:
+    """The base with one content in the place of each region, in order."""
+    lines, parts, at = split_lines(base), list[bytes](), 0
+    for region, content in zip(regions, contents, strict=True):
+        parts += [*lines[at : region.start], content]
+        at = region.end
+    return b"".join([*parts, *lines[at:]])
+
+
+def _merge_texts(base: bytes, proposed: bytes, current: bytes) -> MergedText:
+    regions = merge_regions(base, proposed, current)
+    conflicts = [TextConflict(one.line, one.base, one.proposed, one.current) for one in regions if one.merged is None]
+    if conflicts:
+        return MergedText(None, tuple(conflicts))
+    return MergedText(with_regions(base, regions, [one.merged or b"" for one in regions]))
 
 
 def _regions(ours: Sequence[Hunk], theirs: Sequence[Hunk]) -> Iterator[tuple[int, int, list[Hunk], list[Hunk]]]:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from browser import needs_browser, opened, running
+from browser.accessibility import violations
 from browser.bases import BASES
-from npm import environment, needs_npm
+from npm import needs_npm
 from support import Amount
 
 pytestmark = [needs_browser, needs_npm, pytest.mark.xdist_group("browser")]
-
-AXE = "axe-core@4.14.1"
-COLOURS = ["color-contrast", "link-in-text-block"]
-"""Rules whose result can differ between light and dark."""
-
-
-@pytest.fixture(scope="module")
-def axe() -> str:
-    """The program that looks for what keeps people from using a page."""
-    folder = Path(environment(AXE)["PATH"].split(":")[0]).parent
-    return (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +25,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.timeout(600)  # of many pages, each read three times
 @pytest.mark.parametrize("kind", list(BASES))
-def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, axe: str, kind: str, amount: Amount) -> None:
+def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, kind: str, amount: Amount) -> None:
     found: dict[str, object] = {}
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     page = context.new_page()
@@ -44,27 +34,8 @@ def test_everybody_can_use_every_page(browser: Browser, tmp_path: Path, axe: str
             pass
         for path in list(paths)[:: amount(2, 1)]:
             opened(page, f"{server.url}{path}")
-            wrong = _wrong(page, axe)
+            wrong = violations(page)
             if wrong:
                 found[path] = wrong
     context.close()
     assert found == {}
-
-
-def _wrong(page: Page, axe: str) -> Sequence[str]:
-    """Accessibility violations of the open page in light mode, in dark mode, and at 320 pixels."""
-    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    page.evaluate(axe)
-    wrong = _violations(page, {})
-    page.emulate_media(color_scheme="dark")
-    wrong += [f"dark: {one}" for one in _violations(page, {"runOnly": COLOURS})]
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 320, "height": 700})
-    width = page.evaluate("document.documentElement.scrollWidth")
-    page.set_viewport_size({"width": 1280, "height": 900})
-    return [*wrong, *([f"{width} pixels wide"] if width > 320 else [])]
-
-
-def _violations(page: Page, options: dict[str, object]) -> list[str]:
-    result = page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"], **options})
-    return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in result["violations"]]

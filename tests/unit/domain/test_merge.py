@@ -8,7 +8,16 @@ from pathlib import Path
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commonplace.domain.merge import applied, hunks, merge_texts, split_lines, with_rewritten, with_shared
+from commonplace.domain.merge import (
+    applied,
+    hunks,
+    merge_regions,
+    merge_texts,
+    split_lines,
+    with_regions,
+    with_rewritten,
+    with_shared,
+)
 
 BASE = b"one\ntwo\nthree\nfour\nfive\n"
 texts = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"d"]), max_size=8).map(b"".join)
@@ -84,3 +93,15 @@ def test_only_lines_that_differ_from_the_base_are_taken_as_rewritten() -> None:
     rewritten = b"[a](../a.md)\nnew [b](../b.md)\n"
     assert with_rewritten(b"[a](a.md)\n", current, rewritten) == b"[a](a.md)\nnew [b](../b.md)\n"
     assert with_rewritten(b"", b"a\n", b"a\nb\n") == b"a\nb\n"
+
+
+@given(st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"]), max_size=6), st.data())
+def test_the_regions_of_a_merge_give_the_merged_text_and_both_versions(base: list[bytes], data: st.DataObject) -> None:
+    lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"x\n"]), max_size=6)
+    before, proposed, current = b"".join(base), b"".join(data.draw(lines)), b"".join(data.draw(lines))
+    regions = merge_regions(before, proposed, current)
+    assert with_regions(before, regions, [one.proposed for one in regions]) == proposed
+    assert with_regions(before, regions, [one.current for one in regions]) == current
+    merged = merge_texts(before, proposed, current)
+    if not merged.conflicts:
+        assert merged.content == with_regions(before, regions, [one.merged or b"" for one in regions])

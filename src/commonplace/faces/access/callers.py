@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
 
 from commonplace.domain.changes import Author, person_of
-from commonplace.domain.errors import RateLimitedError
+from commonplace.domain.errors import ForbiddenError, RateLimitedError
 from commonplace.settings import Tier
 
 # The caller of a request, and its place in the ASGI scope.
@@ -51,6 +51,11 @@ class Caller:
     def person(self) -> Author | None:
         """The caller as a person who commits; None without a name."""
         return person_of(self.name)
+
+    @property
+    def page_tier(self) -> Tier:
+        """The tier on the pages for people: only `read`, unless a key, a token or the option `--tier` gives another."""
+        return "read" if self.is_default else self.tier
 
     @property
     def counted_as(self) -> str:
@@ -122,6 +127,18 @@ def allows(tier: Tier, needed: Tier, *, proposes: bool = False) -> bool:
         proposes: Whether what requires `write` is proposed at the tier `propose`.
     """
     return TIERS.index(needed) <= TIERS.index(tier) or (proposes and (tier, needed) == ("propose", "write"))
+
+
+def require_tier(tier: Tier, needed: Tier | None, *, proposes: bool = False) -> None:
+    """Check that a caller may do something. Takes the same parameters as `allows`; None is for what needs no key.
+
+    Raises:
+        ForbiddenError: kind "tier".
+    """
+    if needed is not None and not allows(tier, needed, proposes=proposes):
+        raise ForbiddenError(
+            f"This needs the tier {needed}; yours is {tier}.", kind="tier", hint="Use a key of a higher tier."
+        )
 
 
 # Header fields used for authorization.

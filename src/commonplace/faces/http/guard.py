@@ -195,6 +195,9 @@ class RouteRules:
     """Required media type of bodies."""
     show_error: Callable[[Scope, Send, KnowledgeError], Awaitable[bool]] = no_page
     """Sends an error as a page and returns True; False if the error is to be sent as JSON."""
+    own_pages_only: Callable[[Scope], bool] = lambda _: False
+    """Whether only this server's own pages may send a request: it must have their `Origin`. A browser sends cookies
+    with the requests of other pages, too, and some of these without a preflight."""
     takes_any_type: Callable[[Scope], bool] = lambda _: False
     """Whether a request's body may be of any media type. Only for methods that browsers send after a preflight."""
 
@@ -225,7 +228,7 @@ class Guard:
         if self.names.shares_with(origin):
             send = shared(send, origin)
         try:
-            self._check_names(headers)
+            self._check_names(headers, own_pages_only=rules.own_pages_only(scope))
             if self.names.shares_with(origin) and is_preflight(scope["method"], headers):
                 await send_preflight(send, headers)
                 return
@@ -266,7 +269,7 @@ class Guard:
         given = [part for part in (self.challenge.removeprefix("Bearer").strip(), *wrong) if part]
         return [("www-authenticate", f"Bearer {', '.join(given)}".strip())]
 
-    def _check_names(self, headers: Headers) -> None:
+    def _check_names(self, headers: Headers, *, own_pages_only: bool) -> None:
         if not self.names.allows_host(headers.get("host", "")):
             raise _MisdirectedError(
                 "This server is not known by that Host.",
@@ -278,6 +281,12 @@ class Guard:
                 "Pages of that Origin may not call this server.",
                 kind="origin",
                 hint="Start the server with --allow-origin to let them, or with --public-url for its own pages.",
+            )
+        if own_pages_only and not self.names.is_own_origin(combined(headers, "origin"), headers.get("host", "")):
+            raise ForbiddenError(
+                "Only the pages of this server may send that.",
+                kind="origin",
+                hint="Programs write over MCP, or at /api/v1.",
             )
 
     async def _admitted(self, scope: Scope, headers: Headers, credentials: str | None) -> Caller:
@@ -391,8 +400,12 @@ class AllowedHosts:
             origin: The header's value.
             host: `Host` of the same request, which `allows_host` accepts. A page of this server has the same host.
         """
+        return self.is_own_origin(origin, host) or self.shares_with(origin)
+
+    def is_own_origin(self, origin: str, host: str) -> bool:
+        """Whether an `Origin` header names this server. Takes the same parameters as `allows_origin`."""
         given = origin.lower()
-        if given == self.public_origin or self.shares_with(given):
+        if given == self.public_origin:
             return bool(given)
         scheme, _, rest = given.partition("://")
         if scheme != "http" or host.lower() == self.public_host:

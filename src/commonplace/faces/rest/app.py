@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.changes import recording_retained, recording_waiting_index
-from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, NotFiniteError, require_finite
 from commonplace.domain.proposals import Proposal, Proposer, recording_proposed
 from commonplace.domain.revisions import Conditions
-from commonplace.faces.access.callers import Caller, allows, caller_of, combined
+from commonplace.faces.access.callers import Caller, caller_of, combined, require_tier
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.new_findings import new_finding_json
 from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
@@ -155,7 +155,8 @@ class RestApi:
             waiting = recording.enter_context(recording_waiting_index())
             writes = recording.enter_context(recording_writes())
             proposed = recording.enter_context(recording_proposed())
-            _require_tier(endpoint, caller, proposes=self._contract.proposes)
+            may_propose = self._contract.proposes and endpoint.proposes
+            require_tier(caller.tier, endpoint.tier, proposes=may_propose)
             reply = endpoint.run(
                 RestRequest(
                     services=services,
@@ -200,16 +201,6 @@ def _proposer(caller: Caller, headers: Headers) -> Proposer:
     """The caller as a proposer. Its writes gather in one proposal for each purpose that it states."""
     program = combined(headers, "user-agent").partition(" ")[0]
     return network_proposer(caller.id, caller.address, None, combined(headers, PURPOSE_HEADER), program)
-
-
-def _require_tier(endpoint: Endpoint, caller: Caller, *, proposes: bool) -> None:
-    may_propose = proposes and endpoint.proposes
-    if endpoint.tier is not None and not allows(caller.tier, endpoint.tier, proposes=may_propose):
-        raise ForbiddenError(
-            f"This needs the tier {endpoint.tier}; yours is {caller.tier}.",
-            kind="tier",
-            hint="Use a key of a higher tier.",
-        )
 
 
 def _rendered(value: BaseModel, further: dict[str, Json]) -> bytes:

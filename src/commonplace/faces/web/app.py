@@ -11,19 +11,20 @@ from hashlib import blake2b
 from urllib.parse import parse_qsl, quote, unquote
 
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import Request, cookie_parser
 from starlette.types import Receive, Scope, Send
 
 from commonplace.domain.errors import Code, IndexingError, InvalidInputError, KnowledgeError, UnauthenticatedError
 from commonplace.faces.access.authentication import SIGNED_OUT
-from commonplace.faces.access.callers import authorization, caller_of
+from commonplace.faces.access.callers import allows, authorization, caller_of, require_tier
 from commonplace.faces.access.used_once import UsedOnce
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
 from commonplace.faces.web import live, pages, signin
-from commonplace.faces.web.exchange import AgentText, PageRequest, PageResponse, ToolsetPages
-from commonplace.faces.web.routes import VIEWS, is_view, no_such_page, view_at
+from commonplace.faces.web.edit_requests import form_of, run_editing
+from commonplace.faces.web.exchange import AgentText, EditingView, PageRequest, PageResponse, ToolsetPages, View
+from commonplace.faces.web.routes import EDITING, VIEWS, editing_at, is_view, no_such_page, view_at
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
 from commonplace.faces.web.views.failures import error_page, waiting_page
 from commonplace.faces.worker_threads import run_in_worker, unless_gone
@@ -85,6 +86,8 @@ class WebPages:
         path: str = scope["path"]
         if path in signin.PATHS:
             await _send(scope, send, await self._signing_in(scope, receive))
+        elif (editing := editing_at(path)) is not None:
+            await self._edit(scope, receive, send, editing)
         elif scope["method"] not in {"GET", "HEAD"}:
             await self._refuse_method(scope, send, path)
         elif path.startswith(f"{pages.PREFIX}/"):
@@ -98,21 +101,39 @@ class WebPages:
 
     async def _refuse_method(self, scope: Scope, send: Send, path: str) -> None:
         """Respond to a method that no page supports: 405 for an existing page, otherwise 404 as for GET."""
-        services = self._services.only(caller_of(scope).collections)
         is_other = path == live.PATH or path.startswith(f"{pages.PREFIX}/")
-        if not is_other and not is_view(path, self._request(scope, "", services).toolsets):
+        if not is_other and not is_view(path, self._seen(scope).toolsets):
             await send_error(send, no_such_page())
             return
-        error = InvalidInputError("This URL does not take this method.", kind="method", hint="It takes GET and HEAD.")
-        await send_error(send, error, status=405, headers=(("allow", "GET, HEAD"),))
+        await _send_method_error(send, ("GET", "HEAD"))
+
+    async def _edit(self, scope: Scope, receive: Receive, send: Send, editing: EditingView) -> None:
+        """Serve a view that edits."""
+        name, _, rest = scope["path"].lstrip("/").partition("/")
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        body = await Request(scope, receive).body()
+        if method not in editing.methods and allows(caller_of(scope).page_tier, editing.tier):
+            await _send_method_error(send, editing.methods)
+            return
+
+        def run(request: PageRequest) -> PageResponse:
+            require_tier(request.tier, editing.tier)
+            form = form_of(body) if method == "POST" else {}
+            return run_editing(editing, replace(request, method=method, form=form, body=body))
+
+        reads = method == "GET" or not editing.writes
+        await self._respond(scope, receive, send, lambda: self._answered(scope, name, rest, run), reads=reads)
 
     async def _view(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+        await self._respond(scope, receive, send, lambda: self._answer(scope, path), reads=True)
+
+    async def _respond(
+        self, scope: Scope, receive: Receive, send: Send, answer: Callable[[], PageResponse], *, reads: bool
+    ) -> None:
         try:
-            answered = await unless_gone(receive, run_in_worker(lambda: self._answer(scope, path), reads=True))
-        except InvalidInputError as error:
-            await send_error(send, error, status=404)
+            answered = await unless_gone(receive, run_in_worker(answer, reads=reads))
         except KnowledgeError as error:
-            await send_error(send, error)
+            await send_error(send, error, status=404 if _is_bad_url(scope, error) else 0)
         else:
             if answered is not None:
                 await _send(scope, send, answered)
@@ -128,7 +149,18 @@ class WebPages:
 
     def max_body(self, scope: Scope) -> int:
         """Maximum size of a request's body in bytes."""
-        return MAX_BODY_BYTES if scope["path"] in signin.PATHS else 0
+        editing = editing_at(scope["path"])
+        if editing is None or scope["method"] in {"GET", "HEAD"}:
+            return MAX_BODY_BYTES if scope["path"] in signin.PATHS else 0
+        return editing.max_body if allows(caller_of(scope).page_tier, editing.tier) else MAX_BODY_BYTES
+
+    def own_pages_only(self, scope: Scope) -> bool:
+        """Whether only this server's own pages may send a request: whatever may write."""
+        return scope["method"] not in {"GET", "HEAD"} and editing_at(scope["path"]) is not None
+
+    def takes_any_type(self, scope: Scope) -> bool:
+        """Whether a request's body is a file: no page of another server sends PUT without asking first."""
+        return scope["method"] == "PUT"
 
     def cost(self, scope: Scope) -> int:
         """Number of calls that an open request counts as for its address: sign-in calls the identity provider."""
@@ -143,7 +175,7 @@ class WebPages:
         return shown is not None
 
     def _error_page(self, scope: Scope, error: KnowledgeError) -> PageResponse | None:
-        if not _wants_html(scope) or scope["method"] not in {"GET", "HEAD"}:
+        if not _wants_html(scope) or (scope["method"] not in {"GET", "HEAD"} and not self.own_pages_only(scope)):
             return None
         request = self._request(scope, "", self._services.only(frozenset()))
         if isinstance(error, UnauthenticatedError):
@@ -155,21 +187,26 @@ class WebPages:
         return await self._sign_in.answer(scope, receive, request)
 
     def _answer(self, scope: Scope, path: str) -> PageResponse:
-        services = self._services.only(caller_of(scope).collections)
-        request = self._request(scope, "", services)
-        name, rest, view = view_at(path, request.toolsets)
-        request = replace(request, path=rest.strip("/"))
+        name, rest, view = view_at(path, self._seen(scope).toolsets)
+        return self._answered(scope, name, rest, view)
+
+    def _seen(self, scope: Scope) -> PageRequest:
+        """The request with what its caller may see."""
+        return self._request(scope, "", self._services.only(caller_of(scope).collections))
+
+    def _answered(self, scope: Scope, name: str, rest: str, view: View) -> PageResponse:
+        request = replace(self._seen(scope), path=rest.strip("/"))
         try:
-            with traced_call(f"GET /{name}"):
-                services.collections.wait_ready(0.0, _ignore)
+            with traced_call(f"{scope['method']} /{name}"):
+                request.collections.wait_ready(0.0, _ignore)
                 return view(request)
         except KnowledgeError as error:
             if not _wants_html(scope):
                 raise
             if isinstance(error, IndexingError):
                 return waiting_page(request, error)
-            near = f"/p/{_collection_in(rest)}" if name in VIEWS or not name else f"/{name}/"
-            return error_page(request, error, 404 if error.code is Code.INVALID else error_mapping(error).http, near)
+            near = f"/p/{_collection_in(rest)}" if name in VIEWS or name in EDITING or not name else f"/{name}/"
+            return error_page(request, error, 404 if _is_bad_url(scope, error) else error_mapping(error).http, near)
 
     def _request(self, scope: Scope, rest: str, services: Services) -> PageRequest:
         headers = Headers(scope=scope)
@@ -227,6 +264,17 @@ def _takes_gzip(request: Headers) -> bool:
     weights = {coding.strip(): parameter.replace(" ", "") for coding, _, parameter in given}
     weight = weights.get("gzip", weights.get("*", "q=0"))
     return _REFUSED.fullmatch(weight) is None
+
+
+def _is_bad_url(scope: Scope, error: KnowledgeError) -> bool:
+    """Whether a page is asked for by an invalid name, so that it is not found."""
+    return error.code is Code.INVALID and scope["method"] in {"GET", "HEAD"}
+
+
+async def _send_method_error(send: Send, methods: Sequence[str]) -> None:
+    takes = " and ".join(methods)
+    error = InvalidInputError("This URL does not take this method.", kind="method", hint=f"It takes {takes}.")
+    await send_error(send, error, status=405, headers=(("allow", ", ".join(methods)),))
 
 
 def _ignore(done: int, total: int) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.access.callers import Caller
+from commonplace.domain.proposals import Proposer
+from commonplace.faces.access.callers import Caller, allows
 from commonplace.faces.web.urls import Urls, split_path
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.services import Services
+from commonplace.settings import Tier
 
 MAX_PAGE = 100_000
 """Maximum page number of a list."""
@@ -47,6 +49,30 @@ class PageRequest:
     """Host of the identity provider for sign-in; "" without a provider."""
     toolsets: Sequence[ToolsetPages] = ()
     """Pages of toolsets that the caller may use."""
+    method: str = "GET"
+    """`GET` also for HEAD."""
+    form: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The last value of each field of a form that was sent."""
+    body: bytes = b""
+    """A body that is no form."""
+    proposer: Proposer | None = None
+    """The caller of a view that edits, at the tier `propose`. The services then show and write the own proposal."""
+    proposed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Ids of the proposals that the request wrote, by name of the collection."""
+
+    @property
+    def tier(self) -> Tier:
+        """The caller's tier on pages."""
+        return self.caller.page_tier
+
+    def may_edit(self, collection: Collection) -> bool:
+        """Whether the caller may write pages of a collection, or propose to."""
+        if collection.is_past or not allows(self.tier, "propose"):
+            return False
+        takes_proposals = collection.proposals is not None
+        if self.tier == "propose" and (takes_proposals or self.proposer is None):
+            return takes_proposals
+        return not collection.store.read_only_reason
 
     @property
     def collections(self) -> Collections:
@@ -97,6 +123,21 @@ def redirect(url: str, status: int = 302) -> PageResponse:
 
 
 View = Callable[[PageRequest], PageResponse]
+MAX_FORM_BYTES = 16 * 1024 * 1024
+"""Maximum size in bytes of a form with the text of a page; a form writes some characters as up to three bytes each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditingView:
+    """A view that needs the right to write pages or to propose changes."""
+
+    view: View
+    methods: tuple[str, ...] = ("GET", "POST")
+    tier: Tier = "propose"
+    max_body: int = MAX_FORM_BYTES
+    """Maximum size in bytes of a request's body."""
+    writes: bool = True
+    """Whether a request other than GET writes."""
 
 
 @dataclass(frozen=True, slots=True)

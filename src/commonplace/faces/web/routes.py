@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.domain.errors import NotFoundError
-from commonplace.faces.web.exchange import PageRequest, PageResponse, ToolsetPages, View
-from commonplace.faces.web.views import agent, changes, document, feeds, files, graph, home, lists, quality, search
+from commonplace.faces.web.exchange import EditingView, PageRequest, PageResponse, ToolsetPages, View
+from commonplace.faces.web.views import (
+    agent,
+    changes,
+    document,
+    editor,
+    feeds,
+    files,
+    graph,
+    home,
+    lists,
+    quality,
+    search,
+)
 
 VIEWS: dict[str, View] = {
     "": home.home,
@@ -39,6 +51,16 @@ VIEWS: dict[str, View] = {
     "opensearch.xml": feeds.opensearch,
     "robots.txt": feeds.robots,
 }
+EDITING: dict[str, EditingView] = {
+    "edit": EditingView(view=editor.edit),
+    "render": EditingView(view=editor.render, methods=("POST",), writes=False),
+}
+"""Views of callers who may write or propose; nobody else reaches them."""
+
+
+def editing_at(path: str) -> EditingView | None:
+    """The view that edits at a path; None if the path names none."""
+    return EDITING.get(path.lstrip("/").partition("/")[0])
 
 
 def view_at(path: str, toolsets: Sequence[ToolsetPages] = ()) -> tuple[str, str, View]:

@@ -29,6 +29,8 @@ MAX_CACHED_CHARS = 24_000_000
 """Maximum total characters of cached HTML."""
 MAX_OUTLINE = 250
 """Maximum number of headings in the outline. Above it, only the first two levels are listed, up to this number."""
+MAX_EDITED_BYTES = 4 * 1024 * 1024
+"""Maximum size in bytes of a page that is edited in a browser."""
 MAX_NAME = 18
 """Maximum characters of a neighbour's name in the local graph."""
 MAX_NAMED = 10
@@ -36,6 +38,7 @@ MAX_NAMED = 10
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$")
 _URL = re.compile(r"https?://\S+")
+_ANCHOR = re.compile(r'<a class="anchor" href="#([^"<>]*)"[^<>]*>#</a>')
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 """Mask of a byte's two high bits, and their value in UTF-8 continuation bytes."""
 
@@ -46,7 +49,7 @@ _RENDERED: BoundedCache[str] = BoundedCache(MAX_CACHED_CHARS)
 def rendered(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
     """A byte range of a document as HTML. Cached until the document or an index of the reader's collections changes."""
     if withholds(request):  # not cached: what is withheld depends on more than the indexes
-        return Markup(renderer_for(request, collection).document(document, span))  # noqa: S704 - sanitized
+        return rendered_now(request, collection, document, span)
     names = tuple(one.name for one in request.collections)
     key = (
         collection.store.identity,
@@ -59,9 +62,37 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
     )
     found = _RENDERED.get(key)
     if found is None:
-        found = renderer_for(request, collection).document(document, span)
+        found = rendered_now(request, collection, document, span)
         _RENDERED.put(key, found, len(found))
     return Markup(found)  # noqa: S704 - sanitized
+
+
+def rendered_now(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
+    """Like `rendered`, but not cached: for a text that is being written."""
+    return Markup(renderer_for(request, collection).document(document, span))  # noqa: S704 - sanitized
+
+
+def with_edit_links(html: Markup, edit_url: str) -> Markup:
+    """The HTML of a page with a link at each heading to the editor of its section.
+
+    Args:
+        html: Rendered HTML.
+        edit_url: URL of the page's editor; "" for a reader who may not edit it.
+    """
+    if not edit_url:
+        return html
+    link = (
+        f'<a class="anchor edit-section" href="{escape(edit_url)}?section=\\1" aria-label="Edit this section">Edit</a>'
+    )
+    return Markup(_ANCHOR.sub(rf"\g<0> {link}", str(html)))  # noqa: S704 - sanitized, and a URL that is escaped
+
+
+def edit_url(request: PageRequest, found: FoundDocument, document: Document) -> str:
+    """The URL of a page's editor; "" for a reader who may not edit it, or a page that cannot be edited there."""
+    collection = found.collection
+    if not request.may_edit(collection) or not document.decodable or len(document.raw) > MAX_EDITED_BYTES:
+        return ""
+    return request.urls.view("edit", collection.name, document.address.path)
 
 
 def renderer_for(request: PageRequest, collection: Collection) -> Renderer:

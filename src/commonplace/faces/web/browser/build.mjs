@@ -6,7 +6,7 @@ import { join } from "node:path";
 const out = process.argv[2];
 const common = { bundle: true, minify: true, legalComments: "eof", target: ["chrome111", "firefox113", "safari16.4"], charset: "utf8", logLevel: "warning" };
 
-await build({ ...common, entryPoints: ["src/app.js", "src/graph.js", "src/katex.js", "src/diagram.js"], format: "iife", outdir: out });
+const scripts = await build({ ...common, metafile: true, entryPoints: ["src/app.js", "src/editor.js", "src/graph.js", "src/katex.js", "src/diagram.js"], format: "iife", outdir: out });
 await build({ ...common, entryPoints: ["src/app.css"], outdir: out });
 await build({
   ...common,
@@ -23,8 +23,11 @@ const frame = await readFile("src/diagram.html", "utf8");
 await writeFile(join(out, "diagram.html"), frame.replace("SCRIPT", () => script));
 await rm(join(out, "diagram.js"));
 
+// Every package of which a file has code.
+const bundled = Object.keys(scripts.metafile.inputs).map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+const names = new Set(["katex", "@mermaid-js/tiny", ...bundled.filter(Boolean).sort()]);
 const notices = [];
-for (const name of ["katex", "@mermaid-js/tiny"]) {
+for (const name of names) {
   const found = JSON.parse(await readFile(join("node_modules", name, "package.json"), "utf8"));
   const text = await readFile(join("node_modules", name, "LICENSE"), "utf8").catch(() => "");
   notices.push(`${name} ${found.version} (${found.license})\n\n${text.trim()}\n`);

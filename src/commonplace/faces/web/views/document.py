@@ -83,6 +83,7 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
     commits = history.log(record.address, limit=1) if history.available else []
     folder = FOLDERS.of(collection).get(record.address.folder)
     siblings = records(collection, folder.documents[:MAX_SIBLINGS]) if folder else []
+    edit = shown.edit_url(request, found, text)
     return page(
         request,
         "document.html",
@@ -90,7 +91,8 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
         record=record,
         collection=collection,
         document=text,
-        html=shown.rendered(request, collection, text, (part.start, part.end)),
+        html=shown.with_edit_links(shown.rendered(request, collection, text, (part.start, part.end)), edit),
+        edit=edit,
         part=part,
         parts=all_parts,
         url=url,

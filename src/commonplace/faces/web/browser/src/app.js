@@ -13,6 +13,7 @@ startOutline();
 startMentions();
 startAuthors();
 keepHeading();
+document.addEventListener("ui-enhance", (event) => enhance(event.detail));
 
 /** What scripts add to a text, or to new parts of it. */
 function enhance(root) {

@@ -14,7 +14,8 @@ export function startSearch() {
   input.setAttribute("aria-controls", "ui-suggestions");
 
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    // Inside a shadow root, `target` is its host.
+    const typing = event.composedPath()[0].closest?.("input, textarea, select, [contenteditable]");
     const slash = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
     if (slash || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k")) {
       event.preventDefault();

@@ -1,0 +1,81 @@
+// The preview of an edit form: the server's own rendering, beside the text or in place of it.
+const LEAST_WAIT = 250;
+const VIEWS = ["text", "both", "preview"];
+const STORED = "edit-view";
+
+export function startPreview(form, view) {
+  const panes = form.querySelector(".edit-panes");
+  const article = form.querySelector(".edit-preview article");
+  const bar = form.querySelector(".edit-tools");
+  if (!article || !bar) return;
+  let timer = 0;
+  let wait = LEAST_WAIT;
+  let running = null;
+  let shown = null;
+
+  const buttons = VIEWS.map((name) => {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = { text: "Text", both: "Both", preview: "Preview" }[name];
+    made.addEventListener("click", () => choose(name));
+    return made;
+  });
+  const group = document.createElement("div");
+  group.className = "edit-views";
+  group.setAttribute("role", "group");
+  group.setAttribute("aria-label", "View");
+  group.append(...buttons);
+  bar.append(group);
+  form.querySelector("button[value=preview]").hidden = true;
+  form.addEventListener("ui-changed", later);
+  choose(stored() ?? (matchMedia("(min-width: 64rem)").matches ? "both" : "text"));
+
+  function choose(name) {
+    panes.dataset.view = name;
+    form.querySelector(".edit-preview").hidden = name === "text";
+    buttons.forEach((one, at) => one.setAttribute("aria-pressed", String(VIEWS[at] === name)));
+    try {
+      localStorage.setItem(STORED, name);
+    } catch {
+      // the choice lasts as long as the page
+    }
+    view.requestMeasure();
+    render();
+  }
+
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(render, wait);
+  }
+
+  async function render() {
+    const { doc, selection } = view.state;
+    if (panes.dataset.view === "text" || doc === shown) return;
+    running?.abort();
+    running = new AbortController();
+    const { signal } = running;
+    const started = performance.now();
+    const body = new URLSearchParams({ text: doc.toString(), line: String(doc.lineAt(selection.main.head).number) });
+    for (const name of ["section", "path"]) if (form.elements[name]) body.set(name, form.elements[name].value);
+    try {
+      const response = await fetch(form.dataset.preview, { method: "POST", body, signal });
+      if (!response.ok) return;
+      const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
+      shown = doc;
+      article.replaceChildren(...parsed.body.childNodes);
+      document.dispatchEvent(new CustomEvent("ui-enhance", { detail: article }));
+      wait = Math.max(LEAST_WAIT, 2 * (performance.now() - started));
+    } catch {
+      // a later change renders anew; without an answer the last preview stays
+    }
+  }
+}
+
+function stored() {
+  try {
+    const name = localStorage.getItem(STORED);
+    return VIEWS.includes(name) ? name : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,117 @@
+"""Saving what a person edited in a form: the page as it was opened is named, and no later change is lost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.browser_text import section_span, with_browser_text
+from commonplace.domain.changes import Revision
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import ConflictError, KnowledgeError, NotFoundError
+from commonplace.domain.merge import MergeRegion, merge_regions
+from commonplace.domain.revisions import revision_of
+from commonplace.services.collections import Collection
+from commonplace.services.writes.documents import replace as replace_document
+from commonplace.services.writes.overwrites import WriteReceipt, WriteRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedText:
+    """A text that a person edited: which version was opened, and which part of it."""
+
+    revision: Revision
+    """The version that was opened."""
+    section: str = ""
+    """Anchor of the section that was opened; "" for the whole page."""
+    content: bytes | None = None
+    """The bytes that were opened, if no commit has them; believed only if they have the revision."""
+
+
+class StaleTextError(ConflictError):
+    """The page has changed since it was opened; the three texts are attributes."""
+
+    def __init__(self, address: Address, base: bytes | None, mine: bytes, theirs: bytes | None) -> None:
+        state = "was deleted" if theirs is None else "has changed"
+        super().__init__(
+            f"The page {address.id!r} {state} since it was opened.",
+            kind="document",
+            hint="Look at both versions, then save again.",
+        )
+        self.address = address
+        self.base = base
+        """The page as it was opened; None if that is not known any more."""
+        self.mine = mine
+        self.theirs = theirs
+        """The page as it is now; None if it was deleted."""
+
+    @property
+    def regions(self) -> list[MergeRegion]:
+        """The places that the person or others changed. Without the base, all that differs."""
+        theirs = self.theirs or b""
+        return merge_regions(theirs if self.base is None else self.base, self.mine, theirs)
+
+
+def save(collection: Collection, address: Address, opened: OpenedText, text: str, intent: WriteRequest) -> WriteReceipt:
+    """Write a page as it was edited in a form. Lines that were not edited keep their bytes.
+
+    Args:
+        collection: Collection of the page.
+        address: Address of the page.
+        opened: What was opened.
+        text: The edited text, as a form sends it.
+        intent: As for any write; its `expected` is that of `opened`.
+
+    Raises:
+        StaleTextError: the page was changed or deleted since. Nothing was written.
+        InvalidInputError: the page is not UTF-8, or the text is not valid Unicode.
+        ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was written.
+    """
+    base = opened_bytes(collection, address, opened)
+    mine = edited_bytes(address, base, opened.section, text)
+    try:
+        if base is None:
+            raise StaleTextError(address, base, mine, current_bytes(collection, address))
+        return replace_document(collection, address, mine, replace(intent, expected=opened.revision))
+    except (ConflictError, NotFoundError) as error:
+        if isinstance(error, StaleTextError):
+            raise
+        raise StaleTextError(address, base, mine, current_bytes(collection, address)) from error
+
+
+def edited_bytes(address: Address, base: bytes | None, section: str, text: str) -> bytes:
+    """The bytes of a page whose text, or a section of it, was edited in a form."""
+    document = read_document(address, base or b"")
+    return with_browser_text(document, text, section_span(document, section) if section else None)
+
+
+def opened_bytes(collection: Collection, address: Address, opened: OpenedText) -> bytes | None:
+    """The bytes of a page as it was opened: as it is now, as sent, or from the history. None if none of them has it."""
+    current = current_bytes(collection, address)
+    for content in (current, opened.content):
+        if content is not None and revision_of(content) == opened.revision:
+            return content
+    with suppress(KnowledgeError):
+        return collection.store.history.read(address, opened.revision)
+    return None
+
+
+def is_in_history(collection: Collection, address: Address, revision: Revision) -> bool:
+    """Whether a commit has this version of a page, so that it can be read when the page has changed."""
+    history = collection.store.history
+    if not history.available:
+        return False
+    try:
+        history.read(address, revision)
+    except KnowledgeError:
+        return False
+    return True
+
+
+def current_bytes(collection: Collection, address: Address) -> bytes | None:
+    """The bytes of a page now; None if there is none."""
+    try:
+        return collection.store.read(address)
+    except NotFoundError:
+        return None

@@ -1,0 +1,200 @@
+"""The editor in a real browser: write, keep a draft, conflict with an agent, merge; by keyboard, and for everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect
+
+from browser import needs_browser, opened, running
+from browser.accessibility import violations
+from forms import page as html_of
+from npm import needs_npm
+from serving import Server, served
+from support import GitRepo, new_repo
+
+pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
+TEA = (
+    "---\ntags: [drink]\n---\n# Tea\n\nBoil water.\n\n## Green\n\n"
+    "- [ ] Buy leaves\n- [ ] Warm the pot\n\n## Black\n\nFive minutes.\n"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running() as one:
+        yield one
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    return new_repo(tmp_path / "notes", {"tea.md": TEA, "guides/pot.md": "# Pot\n\n## Care\n\nSee [[tea]].\n"})
+
+
+@pytest.fixture
+def server(repo: GitRepo) -> Iterator[Server]:
+    with served(repo.path, "--toolset", "notes", "--tier", "write", "--commit", "auto") as running_server:
+        html_of(running_server, "/p/tea")
+        yield running_server
+
+
+@pytest.fixture
+def problems() -> list[str]:
+    """What the console of the browser says, which is nothing."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, problems: list[str]) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    one = context.new_page()
+    one.on("pageerror", lambda error: problems.append(str(error)))
+    one.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    yield one
+    context.close()
+
+
+def editor(page: Page) -> None:
+    """Put the cursor at the end of the text."""
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+End")
+
+
+def test_a_page_is_written_with_its_preview_beside_and_saved_by_keyboard(
+    page: Page, server: Server, repo: GitRepo, problems: list[str]
+) -> None:
+    opened(page, f"{server.url}/p/tea")
+    page.get_by_role("link", name="Edit", exact=True).click()
+    editor(page)
+    page.keyboard.type("/ See [[guides/pot]], **hot")
+    expect(page.locator(".edit-preview")).to_contain_text("/ See", timeout=15_000)
+    expect(page.locator(".edit-preview a[href='/p/guides/pot']")).to_be_visible(timeout=15_000)
+    page.keyboard.press("Control+s")
+    page.wait_for_url("**/p/tea")
+
+    expect(page.locator("article.text")).to_contain_text("/ See")
+    assert (repo.path / "tea.md").read_text() == f"{TEA}/ See [[guides/pot]], **hot"
+    assert page.evaluate("Object.keys(localStorage).filter((one) => one.startsWith('draft'))") == []
+    assert problems == []
+
+
+def test_lists_go_on_and_buttons_mark_what_is_selected(page: Page, server: Server, repo: GitRepo) -> None:
+    opened(page, f"{server.url}/edit/tea?section=green")
+    editor(page)
+    page.keyboard.press("Enter")
+    page.keyboard.type("Wait")
+    page.keyboard.press("Control+Shift+ArrowLeft")
+    page.keyboard.press("Control+b")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/p/tea#green")
+
+    assert (repo.path / "tea.md").read_text() == TEA.replace("the pot\n", "the pot\n- [ ] **Wait**\n")
+
+
+def test_an_agents_write_meanwhile_is_merged_by_a_person(
+    page: Page, server: Server, repo: GitRepo, problems: list[str]
+) -> None:
+    opened(page, f"{server.url}/edit/tea")
+    editor(page)
+    page.keyboard.type("Mine.\n")
+    change = {"do": "replace", "old": "Five minutes.", "text": "Six minutes."}
+    done = server.call("notes", "edit", {"page": "tea", "changes": [change]})
+    assert not done.get("isError"), done
+    page.keyboard.press("Control+s")
+
+    expect(page.locator("#ui-main > h1")).to_have_text("The page has changed since you opened it")
+    expect(page.locator("#ui-main > h1")).to_be_focused()
+    rows = page.locator(".merge-row.conflict")
+    expect(rows).to_have_count(1)
+    for side, text in (("As you opened it", "Five"), ("As it is now", "Six"), ("Yours", "Mine.")):
+        expect(rows.get_by_role("group", name=side)).to_contain_text(text)
+    expect(rows.get_by_role("radio", name="both, yours below")).to_be_checked()
+    rows.get_by_role("radio", name="yours", exact=True).check()
+    rows.get_by_role("radio", name="both, yours below").check()
+    page.get_by_role("button", name="Take these").click()
+    expect(page.locator(".cm-content")).to_contain_text("Mine.")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/p/tea")
+
+    text = (repo.path / "tea.md").read_text()
+    assert "Six minutes.\nFive minutes.\nMine.\n" in text
+    assert len(repo.git("log", "--format=%h").splitlines()) == 3
+    assert [one for one in problems if "409" not in one] == []
+
+
+def test_a_draft_survives_the_browser_and_is_offered_again(page: Page, server: Server, repo: GitRepo) -> None:
+    opened(page, f"{server.url}/edit/tea")
+    editor(page)
+    page.keyboard.type("A draft.\n")
+    questions: list[str] = []
+
+    def leave(dialog: Dialog) -> None:
+        questions.append(dialog.type)
+        dialog.accept()
+
+    page.once("dialog", leave)
+    page.goto(f"{server.url}/p/tea")
+    assert questions == ["beforeunload"]
+    repo.commit("Meanwhile", **{"tea.md": TEA.replace("Boil", "Heat")})
+
+    opened(page, f"{server.url}/edit/tea")
+    expect(page.locator("#ui-draft")).to_contain_text("was not saved")
+    expect(page.locator(".cm-content")).not_to_contain_text("A draft.")
+    page.get_by_role("button", name="Use it").click()
+    expect(page.locator(".cm-content")).to_contain_text("A draft.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#ui-main > h1")).to_have_text("The page has changed since you opened it")
+    page.get_by_role("button", name="Save").click()
+    page.wait_for_url("**/p/tea")
+
+    assert (repo.path / "tea.md").read_text() == TEA.replace("Boil", "Heat") + "A draft.\n"
+    opened(page, f"{server.url}/edit/tea")
+    expect(page.locator("#ui-draft")).to_be_hidden()
+
+
+def test_what_the_server_cannot_take_stays_in_the_editor(page: Page, server: Server, repo: GitRepo) -> None:
+    opened(page, f"{server.url}/edit/tea")
+    editor(page)
+    page.keyboard.type("Kept.\n")
+    page.route("**/edit/tea", lambda route: route.abort())
+    page.keyboard.press("Control+s")
+    expect(page.locator("#ui-status")).to_contain_text("The server does not answer.")
+    page.unroute("**/edit/tea")
+    page.keyboard.press("Control+s")
+    page.wait_for_url("**/p/tea")
+    assert (repo.path / "tea.md").read_text() == f"{TEA}Kept.\n"
+
+
+def test_the_keyboard_leaves_the_editor_and_reaches_everything(page: Page, server: Server) -> None:
+    opened(page, f"{server.url}/edit/tea")
+    page.get_by_role("button", name="Bold").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Italic")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "edit-host"
+    page.keyboard.type("x")
+    page.keyboard.press("Tab")
+    for _ in range(8):
+        if page.evaluate("document.activeElement.value") == "save":
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError("Tab does not reach Save")
+
+
+@needs_npm
+@pytest.mark.timeout(300)
+def test_everybody_can_use_the_editor_and_the_merge(page: Page, server: Server, repo: GitRepo) -> None:
+    opened(page, f"{server.url}/edit/tea")
+    expect(page.locator(".edit-preview")).to_contain_text("Boil water.", timeout=15_000)
+    assert violations(page) == []
+    editor(page)
+    page.keyboard.type("Mine.\n")
+    repo.commit("Other", **{"tea.md": TEA.replace("Five", "Six")})
+    page.keyboard.press("Control+s")
+    expect(page.locator(".merge-row.conflict")).to_have_count(1)
+    assert violations(page) == []
+    page.get_by_role("button", name="Take these").click()
+    expect(page.locator(".cm-content")).to_contain_text("Mine.")
+    assert violations(page) == []

@@ -1,0 +1,41 @@
+"""What axe-core finds on an open page, light and dark, and whether 320 pixels are wide enough for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from npm import environment
+
+AXE = "axe-core@4.14.1"
+COLOURS = ["color-contrast", "link-in-text-block"]
+"""Rules whose result can differ between light and dark."""
+
+
+@cache
+def axe() -> str:
+    """The program that looks for what keeps people from using a page."""
+    folder = Path(environment(AXE)["PATH"].split(":")[0]).parent
+    return (folder / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(page: Page) -> Sequence[str]:
+    """Accessibility violations of the open page in light mode, in dark mode, and at 320 pixels."""
+    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    page.evaluate(axe())
+    wrong = _violations(page, {})
+    page.emulate_media(color_scheme="dark")
+    wrong += [f"dark: {one}" for one in _violations(page, {"runOnly": COLOURS})]
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 320, "height": 700})
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    return [*wrong, *([f"{width} pixels wide"] if width > 320 else [])]
+
+
+def _violations(page: Page, options: dict[str, object]) -> list[str]:
+    result = page.evaluate("options => axe.run(options)", {"resultTypes": ["violations"], **options})
+    return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in result["violations"]]
