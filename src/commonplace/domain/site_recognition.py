@@ -65,6 +65,21 @@ def recognise(config: ConfigFile, name: str) -> SiteTree | None:
     return _RULES[name](config)
 
 
+def site_title(site: SiteTree, config: str) -> str:
+    """The title that the configuration file of a tree declares; "" for none.
+
+    Args:
+        site: The tree.
+        config: The text of its configuration file.
+    """
+    if site.config.endswith((".js", ".ts", ".mjs", ".cjs", ".mts", ".cts")):
+        return _js_value(_without_comments(config), "title")
+    if site.config.endswith(".py"):
+        return next(iter(re.findall(r"(?m)^project\s*=\s*['\"]([^'\"\n]+)['\"]", config)), "")
+    settings = _settings(site.config, config)
+    return text_of(settings.get("site_name" if site.generator == "MkDocs" else "title"))
+
+
 def declared_tree(roots: Sequence[str]) -> SiteTree | None:
     """The tree of the setting `link_roots`: `URL=FOLDER` each; None if there is none.
 

@@ -15,9 +15,11 @@ from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageErro
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema_problems import declaration_findings
+from commonplace.domain.site_file import SITE_FILE
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status
+from commonplace.services.sites import site_findings
 from commonplace.services.typed_entries import current_schema
 
 MAX_SHOWN_FILES = 3
@@ -40,6 +42,8 @@ def collection_diagnostics(one: Collection) -> Iterator[Diagnostic]:
     for finding in declaration_findings(current_schema(one)):
         hint = _SCHEMA_HINTS.get(finding.rule, "Repair the line; until then the folder is served without it.")
         yield Diagnostic(finding.rule, finding.severity, one.name, finding.message, hint)
+    for finding in site_findings(one):
+        yield Diagnostic(finding.rule, finding.severity, one.name, finding.message, f"Correct it in {SITE_FILE}.")
     if one.store.read_only_reason:
         message = f"Nothing can be written: {one.store.read_only_reason}."
         yield Diagnostic("read_only", Severity.INFO, one.name, message, "It can be read and searched all the same.")

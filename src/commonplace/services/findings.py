@@ -25,6 +25,7 @@ from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema import SCHEMA_FILE, Schema
 from commonplace.domain.schema_problems import declaration_findings
+from commonplace.domain.site_file import SITE_FILE
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extensions import Deadline
@@ -39,6 +40,7 @@ from commonplace.services.health.page_rules import (
     record_findings,
     text_rule_findings,
 )
+from commonplace.services.sites import site_findings
 from commonplace.services.typed_entries import ASSESSMENT_TYPE, current_schema
 from commonplace.services.writes import WriteReceipt
 from commonplace.services.writes.recorded import RecordedWrites
@@ -448,9 +450,11 @@ class _Reporter:
             yield Address(SCHEMA_FILE), finding
 
     def declarations(self) -> Iterator[LocatedFinding]:
-        """All problems of `kb.yaml`."""
+        """All problems of `kb.yaml`, and of the file about the base's site."""
         for finding in declaration_findings(current_schema(self.collection)):
             yield Address(SCHEMA_FILE), finding
+        for finding in site_findings(self.collection):
+            yield Address(SITE_FILE), finding
 
     def skipped(self) -> Iterator[LocatedFinding]:
         """Files that cannot be served."""

@@ -67,7 +67,7 @@ def test_a_page_has_its_language_and_direction(page: Page, server: Server, path:
 
 
 def test_a_name_from_right_to_left_stands_before_the_number_behind_it(page: Page, server: Server) -> None:
-    opened(page, f"{server.url}/")
+    opened(page, f"{server.url}/overview")
     name, links = page.evaluate(PLACES, ["الميناء القديم", "from 3 pages"])
     opened(page, f"{server.url}/tags")
     tag = page.locator("li", has_text="كبيرة")

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.domain.words import amounts
+from commonplace.faces.web.appearance import appearance
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.services.collections import Collection
+from commonplace.services.sites import SITES
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,17 +44,27 @@ def environment(*further: Path) -> Environment:
 
 def page(request: PageRequest, template: str, code: int = 200, /, **values: object) -> PageResponse:
     """Render a page from a template, with the request and the given values."""
+    collection = values.get("collection")
     shown = (
         environment(*(one.templates for one in request.toolsets if one.templates))
         .get_template(template)
-        .render(request=request, urls=request.urls, site=site_name(request), **values)
+        .render(
+            request=request,
+            urls=request.urls,
+            site=site_name(request),
+            look=appearance(request, collection if isinstance(collection, Collection) else None),
+            **values,
+        )
     )
     return PageResponse(shown.encode("utf-8", "replace"), status=code)
 
 
 def site_name(request: PageRequest) -> str:
-    """The title of the pages: the names of the collections that the reader may see."""
-    names = [collection.name for collection in request.collections]
+    """The title of the pages: that of the only base that the reader may see, otherwise the names of the bases."""
+    collections = list(request.collections)
+    if len(collections) == 1:
+        return SITES.of(collections[0]).title
+    names = [collection.name for collection in collections]
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "") or "commonplace"  # noqa: PLR2004
 
 

@@ -18,10 +18,14 @@ from commonplace.faces.web.views import (
     lists,
     quality,
     search,
+    sites,
 )
 
 VIEWS: dict[str, View] = {
     "": home.home,
+    "overview": home.overview,
+    "section": sites.section,
+    "style": sites.style,
     "p": document.document,
     "raw": document.source,
     "preview": document.preview,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
@@ -167,13 +168,15 @@ def _is_title(document: Document, section: Section) -> bool:
     return section.level == 1 and section.ordinal == 1 and section.heading == document.title
 
 
-def properties(request: PageRequest, collection: Collection, document: Document) -> list[tuple[str, Markup]]:
-    """The front matter as pairs of name and HTML value, without fields that the page shows elsewhere."""
+def properties(
+    request: PageRequest, collection: Collection, document: Document, hidden: AbstractSet[str] = frozenset()
+) -> list[tuple[str, Markup]]:
+    """The front matter as pairs of name and HTML value, without hidden fields and those shown elsewhere."""
     renderer = renderer_for(request, collection)
     return [
         (key, _value(renderer, document, value))
         for key, value in document.frontmatter.values.items()
-        if key.lower() not in _SHOWN_ELSEWHERE and value not in (None, "", [], {})
+        if key.lower() not in _SHOWN_ELSEWHERE and key not in hidden and value not in (None, "", [], {})
     ]
 
 

@@ -39,9 +39,10 @@ def command(
         commonplace doctor -C ~/notes --json
 
     Looked at are Git and whether it flushes commits, permissions, free disk space, locks that a killed git left, every
-    page's bytes against the index, the settings and where each was given, kb.yaml, plugins, the port of serve, and the
-    entries of MCP clients. What mends a finding stands below it. The exit code is 1 when there is an error or a
-    warning. Nothing is changed but the index, which takes in what is new. What is wrong in pages, `check` finds.
+    page's bytes against the index, the settings and where each was given, kb.yaml, commonplace.yaml, plugins, the port
+    of serve, and the entries of MCP clients. What mends a finding stands below it. The exit code is 1 when there is an
+    error or a warning. Nothing is changed but the index, which takes in what is new. What is wrong in pages, `check`
+    finds.
     """
     require_files(session, "The doctor")
     found = list(_looked_at(session))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from commonplace.domain.addresses import Address, is_attachment_name
 from commonplace.domain.document_reader import find_fragment, read_document
@@ -15,13 +15,14 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.code import language_and_direction
 from commonplace.faces.web.moments import at_moment
+from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
-from commonplace.services.site.changes import gone_page
+from commonplace.services.site.changes import LATEST, gone_page
 from commonplace.services.site.documents import (
     FOLDERS,
     Backlink,
@@ -34,9 +35,10 @@ from commonplace.services.site.documents import (
     records,
 )
 from commonplace.services.site.documents import mentions as unlinked_mentions
+from commonplace.services.sites import SITES, Site
 
-MAX_SIBLINGS = 80
-"""Maximum number of documents of the same folder in the navigation."""
+START_COMMITS = 5
+"""Number of recent commits on the start page."""
 SHOWN_BACKLINKS = 50
 """Number of backlinks on one page."""
 PREVIEW_CHARS = 900
@@ -54,8 +56,7 @@ def document(request: PageRequest) -> PageResponse:
         return redirect(canonical + _moment_query(request))
     if request.query.get("at"):
         return _old(request, found, request.query["at"])
-    text = parsed_document(collection, found.record.address)
-    return _page(request, found, text)
+    return page_of(request, found)
 
 
 def _moment_query(request: PageRequest) -> str:
@@ -72,8 +73,10 @@ def _is_canonical(request: PageRequest, found: FoundDocument) -> bool:
     return request.path == plain and named == needed
 
 
-def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageResponse:
+def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = False) -> PageResponse:
+    """The page of a document; `is_start` adds what changed, for the start page of a base."""
     collection, record, urls = found.collection, found.record, request.urls
+    text = parsed_document(collection, record.address)
     all_parts = shown.parts(text)
     number = min(request.number("part"), len(all_parts))
     part = all_parts[number - 1]
@@ -81,9 +84,8 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
     links = backlinks(request.collections, collection, record.address, SHOWN_BACKLINKS)
     history = collection.store.history
     commits = history.log(record.address, limit=1) if history.available else []
-    folder = FOLDERS.of(collection).get(record.address.folder)
-    siblings = records(collection, folder.documents[:MAX_SIBLINGS]) if folder else []
     edit = shown.edit_url(request, found, text)
+    site = SITES.of(collection)
     return page(
         request,
         "document.html",
@@ -93,23 +95,63 @@ def _page(request: PageRequest, found: FoundDocument, text: Document) -> PageRes
         document=text,
         html=shown.with_edit_links(shown.rendered(request, collection, text, (part.start, part.end)), edit),
         edit=edit,
+        forge=site.settings.edit_url.replace("{path}", quote(record.address.path)),
         part=part,
         parts=all_parts,
         url=url,
-        crumbs=breadcrumbs(request, collection, record.address.folder),
+        crumbs=[] if is_start else crumbs_of(request, collection, site, record.address),
         titled=shown.has_title_heading(text) and number == 1,
         outline=shown.outline(text, all_parts, number, url),
-        properties=shown.properties(request, collection, text),
+        properties=shown.properties(request, collection, text, site.settings.hidden_keys),
+        shows_aliases="aliases" not in site.settings.hidden_keys,
         backlinks=[_shown_backlink(request, one) for one in links.shown],
         backlink_count=links.total,
         commit=shown.shown_commit(commits[0]) if commits else None,
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
-        siblings=siblings,
-        folder=folder,
+        navigation=NavigationHtml(urls, collection.name, site.navigation).whole(record.address.path),
+        around=_around(request, collection, site, record.address),
+        is_start=is_start,
+        changes=[shown.shown_commit(one) for one in LATEST.of(collection)[:START_COMMITS]] if is_start else [],
+        about=[row for one in request.toolsets for row in one.about(request, collection)] if is_start else [],
         notes=notes_of(request, found),
         source=_source_url(request, found),
         **_language(text),
     )
+
+
+def crumbs_of(request: PageRequest, collection: Collection, site: Site, address: Address) -> list[tuple[str, str]]:
+    """Name and URL of the site and of each section above a page."""
+    place = site.navigation.places.get(address.path)
+    if place is None or not site.navigation.declared:
+        return breadcrumbs(request, collection, address.folder)
+    sections = NavigationHtml(request.urls, collection.name, site.navigation)
+    crumbs = [(collection.name, request.urls.view("tree", collection.name, ""))]
+    for depth, node in enumerate(site.navigation.ancestors(place), 1):
+        url = request.urls.page(collection.name, node.path) if node.path else sections.section_url(place[:depth])
+        crumbs.append((node.title, url))
+    return crumbs
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourLink:
+    """A link to the previous or the next page."""
+
+    rel: str
+    """`prev` or `next`."""
+    title: str
+    url: str
+
+
+def _around(request: PageRequest, collection: Collection, site: Site, address: Address) -> list[NeighbourLink]:
+    paths = dict(zip(("prev", "next"), site.navigation.around(address.path), strict=True))
+    titles = {
+        one.address.path: one.title for one in records(collection, [Address(one) for one in paths.values() if one])
+    }
+    return [
+        NeighbourLink(rel, titles[path], request.urls.page(collection.name, path))
+        for rel, path in paths.items()
+        if path in titles
+    ]
 
 
 def notes_of(request: PageRequest, found: FoundDocument | None) -> list[CardRow]:

@@ -1,4 +1,4 @@
-"""The home page: an overview and the recent commits of each collection."""
+"""The home page: the start page of a base, or the overview of each collection with its recent commits."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.faces.web.shown import visible_description
+from commonplace.faces.web.views import document
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
-from commonplace.services.site.documents import FOLDERS, SiteFolder, folder_document
+from commonplace.services.site.documents import FOLDERS, SiteFolder, document_at_path
 from commonplace.services.site.overview import ORPHANS, OVERVIEWS, WANTED, CollectionOverview
+from commonplace.services.sites import SITES
 
 MAX_FOLDERS = 14
 SHOWN_COMMITS = 8
@@ -27,7 +29,7 @@ class CollectionCard:
     folders: tuple[SiteFolder, ...]
     """The top-level folders."""
     start: FoundDocument | None
-    """The document that represents the collection's root folder."""
+    """The start page."""
     commits: tuple[shown.ShownCommit, ...]
     about: tuple[CardRow, ...]
     """Parts that toolsets show for the collection."""
@@ -36,7 +38,15 @@ class CollectionCard:
 
 
 def home(request: PageRequest) -> PageResponse:
-    """The home page."""
+    """The home page: the start page of the only base if it has one, otherwise the overview."""
+    collections = list(request.collections)
+    added = any(one.card(request) is not None for one in request.toolsets)
+    start = None if added or len(collections) != 1 else document_at_path(collections[0], SITES.of(collections[0]).start)
+    return document.page_of(request, start, is_start=True) if start else overview(request)
+
+
+def overview(request: PageRequest) -> PageResponse:
+    """The overview: an account of each collection, with its recent commits."""
     cards = [_card(request, collection) for collection in request.collections]
     added = [card for one in request.toolsets if (card := one.card(request)) is not None]
     is_empty = not added and not any(card.overview.counts.documents for card in cards)
@@ -53,11 +63,12 @@ def home(request: PageRequest) -> PageResponse:
 def _card(request: PageRequest, collection: Collection) -> CollectionCard:
     folders = FOLDERS.of(collection)
     top = [folders[path] for path in folders[""].folders]
+    start = SITES.of(collection).start
     return CollectionCard(
         collection=collection,
         overview=OVERVIEWS.of(collection),
         folders=tuple(sorted(top, key=lambda one: -one.total)[:MAX_FOLDERS]),
-        start=folder_document(collection, ""),
+        start=document_at_path(collection, start) if start else None,
         commits=tuple(shown.shown_commit(one) for one in LATEST.of(collection)[:SHOWN_COMMITS]),
         about=tuple(row for one in request.toolsets for row in one.about(request, collection)),
         wanted=len(WANTED.of(collection)),

@@ -1,6 +1,7 @@
 // The search box: `/` and Ctrl-K reach it, hits appear while somebody types, the keyboard chooses among them.
 
-export function startSearch() {
+/** Args: `find` gives the nodes to show for a query, at a moment or now; null when it failed. */
+export function startSearch(find = findOnServer) {
   const input = document.getElementById("ui-search");
   if (!input) return; // a server of projects alone has nothing to search
   const box = document.getElementById("ui-suggestions");
@@ -73,22 +74,15 @@ export function startSearch() {
 
   async function ask(query) {
     asked = query;
-    try {
-      const moment = input.form.elements.at?.value;
-      const at = moment ? `&at=${encodeURIComponent(moment)}` : "";
-      const response = await fetch(`/suggest?q=${encodeURIComponent(query)}${at}`);
-      if (!response.ok) return fail();
-      const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
-      if (document.activeElement !== input) return;
-      box.replaceChildren(...parsed.body.childNodes);
-      box.hidden = false;
-      box.dataset.query = query;
-      chosen = -1;
-      input.setAttribute("aria-expanded", "true");
-      input.removeAttribute("aria-activedescendant");
-    } catch {
-      fail();
-    }
+    const rows = await find(query, input.form.elements.at?.value ?? "").catch(() => null);
+    if (!rows) return fail();
+    if (document.activeElement !== input) return;
+    box.replaceChildren(...rows);
+    box.hidden = false;
+    box.dataset.query = query;
+    chosen = -1;
+    input.setAttribute("aria-expanded", "true");
+    input.removeAttribute("aria-activedescendant");
   }
 
   /** Leaves the box closed until something else is typed. */
@@ -99,4 +93,11 @@ export function startSearch() {
     box.hidden = false;
     box.replaceChildren();
   }
+}
+
+async function findOnServer(query, moment) {
+  const at = moment ? `&at=${encodeURIComponent(moment)}` : "";
+  const response = await fetch(`/suggest?q=${encodeURIComponent(query)}${at}`);
+  if (!response.ok) return null;
+  return new DOMParser().parseFromString(await response.text(), "text/html").body.childNodes;
 }

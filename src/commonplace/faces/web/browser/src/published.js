@@ -1,0 +1,113 @@
+// What scripts add to published files: no server answers, so search reads the index that was written beside the pages.
+import { startNavigation } from "./navigation.js";
+import { enhance, startOutline, startTheme } from "./reading.js";
+import { startSearch } from "./search.js";
+
+const index = document.querySelector("meta[name='ui-search-index']");
+const root = new URL(document.querySelector("meta[name='ui-root']").content, location.href);
+let engine = null;
+
+startTheme();
+startNavigation();
+enhance(document);
+startOutline();
+restoreTheme();
+if (index) {
+  startSearch(suggestions);
+  showResults();
+}
+
+/** A file has no cookie to read, so the chosen colors are set when the page is there. */
+function restoreTheme() {
+  const theme = /(?:^|; )theme=(light|dark)/.exec(document.cookie)?.[1];
+  if (theme) document.documentElement.dataset.theme = theme;
+}
+
+async function found(query, limit) {
+  engine ??= import(new URL(index.content, location.href).href);
+  const { search } = await engine;
+  const { results } = await search(query);
+  return { total: results.length, rows: await Promise.all(results.slice(0, limit).map((one) => one.data())) };
+}
+
+/** Pages of the index are named from its folder; addresses here are those of the pages as they lie on this host. */
+function address(row) {
+  return new URL(row.raw_url.replace(/^\//, ""), root).href;
+}
+
+function marked(text) {
+  const box = document.createElement("span");
+  for (const piece of text.split(/(<mark>.*?<\/mark>)/)) {
+    const isMark = piece.startsWith("<mark>");
+    const part = document.createElement(isMark ? "mark" : "span");
+    part.textContent = new DOMParser().parseFromString(piece.replace(/<\/?mark>/g, ""), "text/html").body.textContent;
+    box.append(part);
+  }
+  return box;
+}
+
+async function suggestions(query) {
+  if (!query) return [];
+  const { rows } = await found(query, 8);
+  const list = document.createElement("ul");
+  list.setAttribute("role", "listbox");
+  list.id = "ui-options";
+  list.setAttribute("aria-label", "Pages");
+  rows.forEach((row, at) => {
+    const section = row.sub_results?.find((one) => one.anchor);
+    const item = document.createElement("li");
+    item.setAttribute("role", "option");
+    item.setAttribute("aria-selected", "false");
+    item.id = `ui-option-${at + 1}`;
+    const link = document.createElement("a");
+    link.tabIndex = -1;
+    link.href = address(row) + (section ? `#${section.anchor.id}` : "");
+    item.dataset.url = link.href;
+    const title = document.createElement("b");
+    title.dir = "auto";
+    title.textContent = row.meta.title;
+    const snippet = marked(row.excerpt);
+    snippet.className = "snippet";
+    snippet.dir = "auto";
+    link.append(title);
+    if (section) {
+      const heading = document.createElement("span");
+      heading.className = "heading";
+      heading.textContent = section.title;
+      link.append(" ", heading);
+    }
+    link.append(snippet);
+    item.append(link);
+    list.append(item);
+  });
+  if (rows.length) return [list];
+  const none = document.createElement("p");
+  none.textContent = "Nothing is found by these words.";
+  return [none];
+}
+
+/** The page of a search: the words stand in its address. */
+async function showResults() {
+  const list = document.getElementById("ui-results");
+  if (!list) return;
+  const query = new URLSearchParams(location.search).get("q")?.trim() ?? "";
+  for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
+  if (!query) return;
+  const { total, rows } = await found(query, 50);
+  document.getElementById("ui-results-count").textContent = `${total.toLocaleString("en")} ${total === 1 ? "page" : "pages"}`;
+  list.replaceChildren(...rows.map((row) => {
+    const item = document.createElement("li");
+    const heading = document.createElement("h2");
+    const link = document.createElement("a");
+    link.href = address(row);
+    link.dir = "auto";
+    link.textContent = row.meta.title;
+    heading.append(link);
+    const snippet = document.createElement("p");
+    snippet.className = "snippet";
+    snippet.dir = "auto";
+    snippet.append(marked(row.excerpt));
+    item.append(heading, snippet);
+    return item;
+  }));
+}

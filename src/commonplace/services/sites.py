@@ -1,0 +1,176 @@
+"""The site of a collection: its title, start page and navigation, from its own file, else from its docs trees."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from threading import Lock
+
+from commonplace.domain.addresses import Address, document_suffixes, fold
+from commonplace.domain.changes import FileStat
+from commonplace.domain.documents import Finding
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.findings import finding_of, shortened
+from commonplace.domain.navigation import Navigation, build_navigation
+from commonplace.domain.ports import Store
+from commonplace.domain.query import Record
+from commonplace.domain.site_file import (
+    MAX_IMAGE_BYTES,
+    MAX_STYLE_BYTES,
+    SITE_FILE,
+    SiteSettings,
+    declared_site,
+    entry_targets,
+)
+from commonplace.domain.site_recognition import MAX_CONFIG_BYTES, site_title
+from commonplace.services.collections import Collection
+
+CHECK_SECONDS = 1.0
+"""Seconds for which the files that declare a site are taken as unchanged."""
+START_NAMES = ("home", "index", "readme", "_index", "welcome", "start")
+"""Names of a start page, without suffix and in any case, in order of precedence."""
+_GENERAL_TITLES = frozenset({*START_NAMES, "introduction", "intro", "overview", "documentation", "docs"})
+"""Titles of start pages that say nothing of the site."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The site of a collection."""
+
+    settings: SiteSettings
+    navigation: Navigation
+    start: str
+    """Path of the start page; "" if there is none."""
+    title: str
+
+
+class _SiteReader:
+    """Reads the files that declare a site, and notices their changes.
+
+    Args:
+        store: The files.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stats: dict[str, FileStat | None] = {SITE_FILE: self._stat(SITE_FILE)}
+
+    def read(self, path: str) -> str:
+        """The text of a file, hidden or not; "" if there is none or it is too large."""
+        status = self._stat(path)
+        # The index notices other files that are added.
+        if status is not None or path.rpartition("/")[2].startswith("."):
+            self._stats[path] = status
+        if status is None or status.size > MAX_CONFIG_BYTES:
+            return ""
+        try:
+            return self._store.read(Address(path)).decode("utf-8-sig", "replace")
+        except KnowledgeError:
+            return ""
+
+    def _stat(self, path: str) -> FileStat | None:
+        try:
+            return self._store.stat(Address(path))
+        except KnowledgeError:
+            return None
+
+    def is_current(self) -> bool:
+        """Whether the files are as they were read."""
+        return all(self._stat(path) == status for path, status in self._stats.items())
+
+
+class Sites:
+    """Caches the site of each collection until a document or a file that declares the site changes."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._cached: dict[str, tuple[object, _SiteReader, Site]] = {}
+        self._checked: dict[str, float] = {}
+
+    def of(self, collection: Collection) -> Site:
+        """The current site of a collection."""
+        identity = collection.store.identity
+        state = (collection.index.generation, collection.index.names_version)
+        with self._lock:
+            cached = self._cached.get(identity)
+            if cached is not None and cached[0] == state and self._is_current(identity, cached[1]):
+                return cached[2]
+            reader = _SiteReader(collection.store)
+            site = _site(collection, reader)
+            self._cached[identity] = (state, reader, site)
+            self._checked[identity] = time.monotonic()
+            return site
+
+    def _is_current(self, identity: str, reader: _SiteReader) -> bool:
+        now = time.monotonic()
+        if now - self._checked[identity] < CHECK_SECONDS:
+            return True
+        self._checked[identity] = now
+        return reader.is_current()
+
+
+SITES = Sites()
+"""The site of every open collection."""
+
+
+def _site(collection: Collection, reader: _SiteReader) -> Site:
+    settings = declared_site(collection.store)
+    records = {record.address.path: record for record in collection.index.records()}
+    trees = collection.index.surroundings().sites
+    navigation = build_navigation(records, trees, reader.read, settings.navigation)
+    start = _start(collection, settings.start, navigation, records)
+    title = settings.title or next(filter(None, (site_title(one, reader.read(one.config)) for one in trees)), "")
+    if not title and start and fold(records[start].title) not in _GENERAL_TITLES:
+        title = records[start].title
+    return Site(settings, navigation, start, title or collection.name)
+
+
+def _start(collection: Collection, name: str, navigation: Navigation, records: Mapping[str, Record]) -> str:
+    """The path of the start page: the declared one, else the one with a usual name, else that of a docs tree."""
+    named = collection.index.find(name) if name else None
+    if named is not None:
+        return named.address.path
+    top = {fold(path.rpartition(".")[0]): path for path in sorted(records, reverse=True) if "/" not in path}
+    if navigation.declared:
+        # The start page of a docs tree goes before the README of its repository.
+        first = navigation.first
+        if fold(first.rpartition("/")[2].rpartition(".")[0]) in START_NAMES:
+            return first
+        return next((top[one] for one in START_NAMES if one in top), first)
+    return next((top[one] for one in START_NAMES if one in top), "")
+
+
+def site_findings(collection: Collection) -> Iterator[Finding]:
+    """The errors in the base's own file about its site, and in the names of files and pages there."""
+    settings = declared_site(collection.store)
+    yield from settings.findings
+    limits = (("logo", MAX_IMAGE_BYTES), ("favicon", MAX_IMAGE_BYTES), ("style", MAX_STYLE_BYTES))
+    for key, limit in limits:
+        path = str(getattr(settings, key))
+        status = collection.store.stat(Address(path)) if path else None
+        if path and status is None:
+            yield _finding(key, f"`{key}` names {shortened(path)}, which is not a file. Correct the path.")
+        elif status is not None and status.size > limit:
+            yield _finding(key, f"`{key}` is larger than {limit:,} bytes, so it is not shown. Make it smaller.")
+    if settings.start and collection.index.find(settings.start) is None:
+        yield _finding("start", f"`start` names {shortened(settings.start)}, which is not a page. Correct the name.")
+    paths = [address.path for address in collection.index.revisions()]
+    known = {*paths, *(path.removesuffix(suffix) for path in paths for suffix in document_suffixes())}
+    folders = {parent for path in paths for parent in _parents(path)}
+    for target in entry_targets(settings.navigation):
+        if target.strip("/") not in known | folders and collection.index.find(target) is None:
+            yield _finding(
+                "navigation", f"`navigation` names {shortened(target)}, which is not a page. Correct the path."
+            )
+
+
+def _parents(path: str) -> Iterator[str]:
+    folder = path.rpartition("/")[0]
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+
+
+def _finding(key: str, message: str) -> Finding:
+    return finding_of("bad_declaration", f"{SITE_FILE}: {message}", key)

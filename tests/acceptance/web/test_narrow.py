@@ -1,0 +1,152 @@
+"""Pages on a phone and in a narrow window: drawers with and without scripts, a low header, targets for fingers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from browser import needs_browser, opened, running
+from serving import Server, served
+from support import new_repo
+
+pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
+
+WIDTHS = (320, 390, 768, 1024, 1248, 1920)
+LONG = "".join(f"## Part {number}\n\n" + "Words about boats and ropes. " * 40 + "\n\n" for number in range(12))
+FILES = {
+    "README.md": "# A harbour with quite a long name for its site\n\nSee [[Page 30]].\n",
+    **{f"many/page {number}.md": f"---\ntags: [a]\n---\n# Page {number}\n\n{LONG}" for number in range(60)},
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with served(new_repo(tmp_path_factory.mktemp("narrow") / "harbour", FILES).path) as running_server:
+        while running_server.ask("GET", "/", headers={"Accept": "text/html"}).status == 503:
+            pass
+        yield running_server
+
+
+def page_of(browser: Browser, width: int, *, scripts: bool = True) -> Page:
+    return browser.new_context(viewport={"width": width, "height": 800}, java_script_enabled=scripts).new_page()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_width_has_the_navigation_and_a_low_header(browser: Browser, server: Server, width: int) -> None:
+    page = page_of(browser, width)
+    opened(page, f"{server.url}/p/many/page%2030")
+    assert page.locator("#ui-top").bounding_box()["height"] <= 56  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    current = page.locator("#ui-nav [aria-current=page]")
+    if width <= 960:
+        expect(current).to_be_hidden()
+        page.locator(".nav-button").click()
+    expect(current).to_be_in_viewport()
+    if width <= 1280:
+        page.keyboard.press("Escape")
+        expect(page.locator("#ui-info")).to_be_hidden()
+        page.locator(".info-button").click()
+    expect(page.locator("#ui-info .outline a").first).to_be_in_viewport()
+    page.context.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_the_drawers_need_only_the_keyboard(browser: Browser, server: Server, scripts: bool) -> None:
+    page = page_of(browser, 390, scripts=scripts)
+    opened(page, f"{server.url}/p/many/page%2030")
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.locator(".nav-button:focus").count():
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("#ui-nav")).to_be_visible()
+    page.keyboard.press("Tab")
+    assert page.locator("#ui-nav :focus").count() == 1, "the next key reaches what the drawer holds"
+    page.keyboard.press("Escape")
+    expect(page.locator("#ui-nav")).to_be_hidden()
+    expect(page.locator(".nav-button")).to_be_focused()
+    page.locator(".info-button").focus()
+    page.keyboard.press("Enter")
+    page.locator("#ui-info .outline a", has_text="Part 11").press("Enter")
+    page.wait_for_url("**#part-11")
+    if scripts:
+        expect(page.locator("#ui-info")).to_be_hidden()
+    expect(page.locator("#part-11")).to_be_in_viewport()
+    page.context.close()
+
+
+def test_the_header_is_away_while_somebody_reads_down(browser: Browser, server: Server) -> None:
+    page = page_of(browser, 390)
+    opened(page, f"{server.url}/p/many/page%2030")
+    header = page.locator("#ui-top")
+    page.mouse.wheel(0, 1500)
+    expect(header).not_to_be_in_viewport()
+    page.mouse.wheel(0, -300)
+    expect(header).to_be_in_viewport()
+    page.context.close()
+
+
+def test_search_is_one_touch_away(browser: Browser, server: Server) -> None:
+    page = page_of(browser, 390)
+    opened(page, f"{server.url}/p/many/page%2030")
+    page.locator(".search-link").click()
+    expect(page.locator("#ui-search")).to_be_focused()
+    page.keyboard.type("page 17")
+    expect(page.locator("#ui-suggestions [role=option]").first).to_be_visible()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=page+17")
+    page.context.close()
+    plain = page_of(browser, 390, scripts=False)
+    opened(plain, f"{server.url}/p/many/page%2030")
+    plain.locator(".search-link").click()
+    plain.locator(".page-search input").fill("page 17")
+    plain.locator(".page-search input").press("Enter")
+    plain.wait_for_url("**/search?q=page+17")
+    plain.context.close()
+
+
+def test_what_fingers_touch_is_large_enough(browser: Browser, server: Server) -> None:
+    page = page_of(browser, 390)
+    opened(page, f"{server.url}/p/many/page%2030")
+    small: list[str] = []
+    for opener in ("", ".nav-button", ".menu-button", ".info-button"):
+        if opener:
+            page.locator(opener).click()
+        small += page.evaluate(
+            """() => [...document.querySelectorAll("#ui-top a, #ui-top button, #ui-nav a, #ui-nav summary, #ui-info a,"
+                 + " .around a, .actions a, .crumbs a, .info-button")]
+              .filter((one) => !one.closest(".local-graph") && !one.classList.contains("brand"))
+              .map((one) => [one.outerHTML.slice(0, 90), one.getBoundingClientRect()])
+              .filter(([, box]) => box.width && box.height < 43.9).map(([text, box]) => `${box.height}: ${text}`)"""
+        )
+        page.keyboard.press("Escape")
+    assert small == []
+    page.context.close()
+
+
+def test_sections_load_when_they_are_opened(browser: Browser, server: Server) -> None:
+    page = page_of(browser, 1280)
+    opened(page, f"{server.url}/")
+    page.locator("#ui-nav summary", has_text="many").click()
+    page.locator("#ui-nav a", has_text="Page 59").click()
+    page.wait_for_url("**/p/many/page%2059")
+    expect(page.locator(".around a[rel=prev]")).to_contain_text("Page 58")
+    page.locator(".around a[rel=prev]").click()
+    page.wait_for_url("**/p/many/page%2058")
+    page.context.close()
+    plain = page_of(browser, 390, scripts=False)
+    opened(plain, f"{server.url}/")
+    plain.locator(".nav-button").click()
+    plain.locator("#ui-nav summary", has_text="many").click()
+    plain.locator("#ui-nav a", has_text="All 60").click()
+    plain.locator("main a", has_text="Page 59").click()
+    plain.wait_for_url("**/p/many/page%2059")
+    plain.context.close()
