@@ -22,6 +22,7 @@ from benchmarks.judged import mixed
 from benchmarks.judged.answers import answered
 from benchmarks.judged.clustered import compared, opened_cluster
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
+from benchmarks.judged.layers import layer_recalls
 from benchmarks.judged.noise import noise_url
 from benchmarks.judged.partial import SHARES, curve
 from benchmarks.judged.queries import TypedQueries
@@ -167,6 +168,7 @@ def main() -> int:
         "evidence": lambda: _print_evidence(run, names),
         "answers": lambda: _print_answers(run, names),
         "cluster": lambda: _print_compared(run, names, given.every),
+        "layers": _print_layers,
         "typed": lambda: _print_typed(replace(run, modes=tuple(given.typed or ["keyword"]))),
     }
     for part in given.part or parts:
@@ -181,7 +183,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--part",
         action="append",
-        choices=("ranking", "baselines", "capitals", "noise", "partial", "evidence", "answers", "cluster", "typed"),
+        choices=(
+            "ranking",
+            "baselines",
+            "capitals",
+            "noise",
+            "partial",
+            "evidence",
+            "answers",
+            "cluster",
+            "layers",
+            "typed",
+        ),
         help="may be repeated; all of them without",
     )
     parser.add_argument("--half", choices=HALVES, default="all", help="every second question of each set, or all")
@@ -273,6 +286,13 @@ def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
                         f"| {one.name} | {one.questions} | {one.own:.4f} | {one.cluster:.4f} | {one.equal} |",
                         flush=True,
                     )
+
+
+def _print_layers() -> None:
+    """Print the recall of the toolset `cascade`."""
+    print("\n| layers | questions | recall@1 | recall@5 |\n|---|---|---|---|")
+    for recall in layer_recalls(KEPT, load_settings()):
+        print(f"| {recall.layers} | {recall.questions} | {recall.first:.3f} | {recall.among_five:.3f} |", flush=True)
 
 
 def _print_typed(run: Run) -> None:

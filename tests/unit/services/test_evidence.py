@@ -111,3 +111,13 @@ def test_sections_within_a_budget_are_the_first_of_all(collection: Collection, r
     found = gather([collection], SearchQuery(text="steep oolong coffee"), "keyword")
     shown = fit(found, room, lambda one, text: (one.anchors, len(json.dumps(text))))
     assert shown == [one.anchors for one in found][: len(shown)]
+
+
+@pytest.mark.parametrize("room", [500, 900])
+def test_a_part_of_a_long_line_contains_what_was_asked_for(tmp_path: Path, room: int) -> None:
+    line = "".join(chr(0x4E00 + number * 7 % 3000) for number in range(4000))
+    with Indexed(tmp_path / "lines", {"长.md": f"# 长\n\n{line[:2500]}龘靐齉{line[2500:]}\n"}) as base:
+        found = gather([base.collection], SearchQuery(text="龘靐齉"), "keyword")
+    rows = fit(found, room, lambda _, text: (text, len(text)))
+    assert any("龘靐齉" in row for row in rows)
+    assert sum(map(len, rows)) <= room

@@ -14,8 +14,9 @@ from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.query_parser import NO_WORDS
 from commonplace.embed.endpoint import EndpointReranker
 from commonplace.services.collections import Collection
+from commonplace.services.denials import SEARCHED
 from commonplace.services.evidence import evidence
-from commonplace.services.searches import SEARCHED, FoundHits, search
+from commonplace.services.searches import FoundHits, search
 from commonplace.settings import default_settings
 from embeddings import RerankServer, reranking
 from indexed import Indexed

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import takewhile
 from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold
@@ -23,6 +24,8 @@ from commonplace.index.catalogue.database import sql
 # Rows of the catalogue's document tables: conversion to and from documents, records and outlines.
 
 
+_LINE_END_BYTES = 2
+"""Maximum number of bytes of a text that is only a line end."""
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
     " EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id), d.record"
@@ -386,6 +389,15 @@ class Outline:
     def text(self, ordinal: int) -> slice:
         """The byte range of a section's own text, without its heading and its subsections, which may be suppressed."""
         return slice(*self._rows[ordinal][4:6])
+
+    def shown_text(self, ordinal: int) -> slice:
+        """The byte range that represents a section: its own text, or that of its first subsection with text."""
+        level = self._rows[ordinal][0]
+        below = takewhile(lambda row: row[0] > level, self._rows[ordinal + 1 :])
+        for _, _, _, _, content, end in (self._rows[ordinal], *(below if level else ())):
+            if end - content > _LINE_END_BYTES:
+                return slice(content, end)
+        return self.text(ordinal)
 
     def path(self, ordinal: int) -> tuple[str, ...]:
         """The headings from the outermost to the section's own; empty for the text before the first heading."""

@@ -205,7 +205,7 @@ class _SnippetReader:
 
 
 def _text(source: bytes, outline: Outline, ordinal: int) -> str:
-    return source[outline.text(ordinal)].decode("utf-8", "replace")
+    return source[outline.shown_text(ordinal)].decode("utf-8", "replace")
 
 
 def highlight_terms(expanded: ExpandedQuery, analyze: Analyze) -> HighlightTerms:

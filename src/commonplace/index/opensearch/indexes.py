@@ -445,7 +445,7 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
     names = _name_tokens(page.record, analyze)
     for ordinal, words in text.sections:
         headings = fold_text("\n".join(outline.path(ordinal)))
-        written = document.source[outline.text(ordinal)].decode("utf-8", "replace")
+        written = document.source[outline.shown_text(ordinal)].decode("utf-8", "replace")
         shown = (outline.path(ordinal), outline.anchor(ordinal), written, document.address.path)
         yield (
             ordinal,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from commonplace.domain.ranking import CUT, chosen_text, excerpt, paragraph_worths, paragraphs, query_words
+from commonplace.domain.ranking import CUT, around, chosen_text, excerpt, paragraph_worths, paragraphs, query_words
 
 HAY = "Hay lies on every field, and nobody asks for it."
 TEXT = "\n\n".join([HAY] * 4 + ["The crane lifts forty tonnes."] + [HAY] * 4)
@@ -96,3 +96,24 @@ def test_what_is_left_out_around_chosen_paragraphs_is_marked() -> None:
     assert chosen_text(text, spans, {0, 2, 3}) == "a\n…\nc\n\nd"
     assert chosen_text(text, spans, {1}) == "…\nb\n…"
     assert chosen_text(text, spans, ()) == ""
+
+
+@each_case("limit", [40, 100, 250])
+@each_case("place", [0, 1, 700, 1499, 2995])
+def test_the_part_of_a_long_line_contains_the_words(place: int, limit: int) -> None:
+    line = "".join(chr(0x4E00 + number * 7 % 3000) for number in range(3000))
+    line = f"{line[:place]}龘靐齉{line[place:]}"
+    for shown in (around(line, query_words("龘靐齉"), limit), excerpt(line, query_words("龘靐齉"), limit)):
+        assert "龘靐齉" in shown
+        assert len(shown) <= limit
+
+
+def test_the_part_with_most_of_the_words_is_cut_at_blanks() -> None:
+    line = "crane " + "word " * 200 + "the crane lifts tonnes " + "tail " * 200
+    assert (
+        around(line, {"crane", "tonnes"}, 70)
+        == f"{CUT}\nword word word word the crane lifts tonnes tail tail tail tail\n{CUT}"
+    )
+    assert around(line, (), 30) == f"crane word word word word\n{CUT}"
+    assert around("short", (), 30) == "short"
+    assert around(line, (), 4) == ""

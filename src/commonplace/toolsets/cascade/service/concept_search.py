@@ -15,10 +15,10 @@ from commonplace.toolsets.cascade.service.layers import Layer
 
 LAYER_CANDIDATES = 30
 """Minimum number of a layer's concepts that are compared with those of other layers."""
-LINK_WEIGHT = 0.1
+LINK_WEIGHT = 0.02
 """Share that a score gains for each e-fold of 1 + the number of concepts that link to the concept."""
-OWN_SCORE_WEIGHT = 0.001
-"""Weight of the score that a concept has in its layer."""
+MIN_SCALE = 0.001
+"""Added to the scale of each layer, which is 0 if none of its concepts has a word of the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +89,23 @@ def _best(
 ) -> dict[str, _BestLayer]:
     """The layer and score at which each matching concept scores best.
 
-    The layers' own scores select the concepts. They decide the order only of concepts without a word of the query,
-    which match by corrected words: a word's weight in them depends on the layer.
+    The order within a layer is that of its own scores. The weight of a word in them depends on the layer, so each
+    layer's scores are multiplied by its scale.
     """
     overview = cascade.overview()
     matches = [(layer, match) for layer in layers for match in layer.search(query, limit)]
     matches = [(layer, match) for layer, match in matches if match.id in overview.rows]
-    scores = section_scores(
+    shared = section_scores(
         asked, [overview.terms_in(layer.rank.name, match.id, layer.concept) for layer, match in matches]
+    )
+    scales = _scales(
+        [(layer.rank.name, match.score, score) for (layer, match), score in zip(matches, shared, strict=True)]
     )
     linked = inbound(cascade, {match.id for _, match in matches})
     best: dict[str, _BestLayer] = {}
-    for (layer, match), score in zip(matches, scores, strict=True):
-        own = (score + OWN_SCORE_WEIGHT * match.score) * (1 + LINK_WEIGHT * math.log1p(linked[match.id]))
-        found = _BestLayer(layer.rank.name, round(own, 4), linked[match.id])
+    for layer, match in matches:
+        score = match.score * scales[layer.rank.name] * (1 + LINK_WEIGHT * math.log1p(linked[match.id]))
+        found = _BestLayer(layer.rank.name, round(score, 4), linked[match.id])
         if match.id not in best or found.score > best[match.id].score:
             best[match.id] = found
     top = max((one.score for one in best.values()), default=0.0)
@@ -110,6 +113,23 @@ def _best(
     named = [one for one in _exactly_named(overview, query) if not names.isdisjoint(overview.rows[one].layers)]
     further = inbound(cascade, set(named) - best.keys())
     return {**{identifier: _BestLayer("", top, count) for identifier, count in further.items()}, **best}
+
+
+def _scales(scores: Sequence[tuple[str, float, float]]) -> dict[str, float]:
+    """The factor of each layer's own scores that makes them comparable with those of other layers.
+
+    It is the slope of the line through 0 that fits the shared scores of the layer's concepts.
+
+    Args:
+        scores: For each concept the layer, its own score, and the shared score, in which a word has the same weight in
+            all layers.
+    """
+    products: dict[str, float] = {}
+    squares: dict[str, float] = {}
+    for layer, own, shared in scores:
+        products[layer] = products.get(layer, 0.0) + own * shared
+        squares[layer] = squares.get(layer, 0.0) + own * own
+    return {layer: MIN_SCALE + (products[layer] / square if square else 0.0) for layer, square in squares.items()}
 
 
 def _exactly_named(overview: ConceptOverview, query: str) -> Iterator[str]:

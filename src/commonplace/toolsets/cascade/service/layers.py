@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Protocol, TypeVar
@@ -21,7 +21,6 @@ from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
-from commonplace.services.searches import search_index
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, TermIndex
 from commonplace.toolsets.cascade.rules.concepts import (
     CAPTURES,
@@ -236,7 +235,10 @@ class FolderLayer:
         if collection is None or not self.summaries():
             return ()
         query = SearchQuery(text=text, filter=self._catalogued.concepts, limit=limit, sections=0)
-        found = [(self._id_at(hit.record.address), hit.score) for hit in search_index(collection.index, query)[0].hits]
+        result = collection.index.search(query)
+        if not result.total:
+            result = collection.index.search(replace(query, demand=False))
+        found = [(self._id_at(hit.record.address), hit.score) for hit in result.hits]
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None]
 
     def links(self, keys: Sequence[str]) -> Iterator[StoredLink]:

@@ -34,11 +34,15 @@ MARGIN = 24
 """Number of characters reserved for the digits of counts."""
 LISTS_SHARE = 0.4
 """Maximum share of the budget for an entry's links, 0 to 1."""
+FIELDS_SHARE = 0.65
+"""Maximum share of the budget for all fields besides the body; with more of them, only `_KEPT` remain."""
 _LISTS = ("backlinks", "outlinks", "links", "sources")
 _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
 """Fields that are returned even if an entry's fields alone exceed the budget."""
-
-
+_BODY = ("body", "body_truncated", "body_length", "body_offset", "body_chunk_size", "suggestion")
+"""Fields of an entry that are in the text block alone."""
+_TOLD = ("id", "title", "revision", "sections", *_BODY)
+"""Fields of an entry in the text block, for clients without structured content."""
 _MORE_SECTIONS = "Text is left out: give a larger max_tokens, or read the body with body_offset and without query."
 
 
@@ -114,28 +118,29 @@ def _sections_from(
         skipped -= len(gathered.sections)
 
 
-def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> dict[str, Json]:
-    """An entry in which its best sections for a question replace the body."""
+def sections_within(found: FoundDocument, question: str, entry: dict[str, Json], tokens: int) -> LinkedContent:
+    """An entry in which its best sections for a question replace the body, as `text_once` shows it."""
     address = found.record.address
     query = SearchQuery(text=question, filter=Filter(prefix=address.path))
     best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
     slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
-    room = CHARACTERS_PER_TOKEN * tokens - size_of({"entry": {**slim, "sections": ()}}) - MARGIN
+    no_sections: dict[str, Json] = {"sections": ()}
+    room = CHARACTERS_PER_TOKEN * tokens - _size_of_answer(slim | no_sections) - MARGIN
     rows = fit(best, room - len(_MORE_SECTIONS), _section)
     shown = sum(len(str(row["text"])) for row in rows)
     every = sum(len(one.text.strip()) for one in best)
-    return slim | {"sections": [*rows]} | ({"suggestion": _MORE_SECTIONS} if shown < every else {})
+    return text_once(slim | {"sections": [*rows]} | ({"suggestion": _MORE_SECTIONS} if shown < every else {}))
 
 
-def entry_within(entry: dict[str, Json], tokens: int) -> dict[str, Json]:
-    """An entry truncated to `tokens`: links first, then other fields, then the body.
+def entry_within(entry: dict[str, Json], tokens: int, fields: Sequence[str] = ()) -> dict[str, Json]:
+    """An entry truncated so that `text_once` needs at most `tokens`: links first, then other fields, then the body.
 
     A truncated body comes with the arguments that read the rest.
     """
-    room = CHARACTERS_PER_TOKEN * tokens - len('{"entry":}')
-    if size_of(entry) <= room:
+    room = CHARACTERS_PER_TOKEN * tokens
+    if _size_of_answer(entry, fields) <= room:
         return entry
-    body = str(entry["body"])
+    body = str(entry.get("body") or "")
     kept = _with_fewer_links(entry | {"body": ""}, int(LISTS_SHARE * room))
     offset = entry.get("body_offset", 0)
     cut: dict[str, Json] = {
@@ -144,13 +149,40 @@ def entry_within(entry: dict[str, Json], tokens: int) -> dict[str, Json]:
         "body_offset": offset,
         "body_chunk_size": len(body),
     }
-    if size_of(kept | cut) > room // 2:
+    if _size_of_answer(kept | cut, fields) > FIELDS_SHARE * room:
         kept = {key: value for key, value in kept.items() if key in _KEPT} | {"body": "", "fields_truncated": True}
     piece = body
-    while piece and size_of(kept | cut | {"body": piece}) > room:
-        over = size_of(kept | cut | {"body": piece}) - room
+    while piece and _size_of_answer(kept | cut | {"body": piece}, fields) > room:
+        over = _size_of_answer(kept | cut | {"body": piece}, fields) - room
         piece = piece[: max(len(piece) - max(over // 2, 16), 0)]
     return kept | cut | {"body": piece, "body_chunk_size": len(piece)}
+
+
+def text_once(entry: dict[str, Json], fields: Sequence[str] = ()) -> LinkedContent:
+    """An entry with its text in the text block, and all else in the structured content.
+
+    Args:
+        entry: The entry.
+        fields: Further fields for the text block.
+    """
+    structured, text = _divided(entry, fields)
+    return LinkedContent(structured, (), text)
+
+
+def _divided(entry: dict[str, Json], fields: Sequence[str] = ()) -> tuple[dict[str, Json], dict[str, Json]]:
+    """The structured content and the text block."""
+    rest = {key: value for key, value in entry.items() if key not in _BODY}
+    sections = entry.get("sections")
+    if isinstance(sections, list):
+        rest["sections"] = [{key: value for key, value in one.items() if key != "text"}
+                            for one in sections if isinstance(one, dict)]  # fmt: skip
+    told = {*_TOLD, *fields}
+    return {"entry": rest}, {"entry": {key: value for key, value in entry.items() if key in told}}
+
+
+def _size_of_answer(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
+    """Characters of both parts of `text_once`."""
+    return sum(map(size_of, _divided(entry, fields)))
 
 
 def size_of(value: Json) -> int:
@@ -188,5 +220,6 @@ def _shown(one: EvidenceSection, text: str, *, bases: int) -> tuple[tuple[Json, 
 
 
 def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
-    row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None, "text": text}
-    return row, size_of(row) + 1
+    row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None}
+    told = row | {"text": text}
+    return told, size_of(row) + size_of(told) + 2

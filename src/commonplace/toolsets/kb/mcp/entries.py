@@ -9,12 +9,13 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.snippets import HighlightTerms, snippet
 from commonplace.faces.mcp.toolset import Call, LinkedContent, ResourceLink, ToolResult
 from commonplace.services import links, listing, searches
 from commonplace.services.collections import FoundDocument, find_document
 from commonplace.services.extensions import DEFAULT_TYPE
 from commonplace.services.searches import FoundHit
-from commonplace.toolsets.kb.mcp.budget import SharedBodies, entry_within, search_within, sections_within
+from commonplace.toolsets.kb.mcp.budget import SharedBodies, entry_within, search_within, sections_within, text_once
 from commonplace.toolsets.kb.mcp.json_output import (
     DEFAULT_IMPORTANCE,
     file_uri,
@@ -42,8 +43,10 @@ from commonplace.toolsets.kb.mcp.parameters import (
 
 BATCH_CHARACTERS = 32_000
 """Maximum number of characters of all bodies in one batch: about 8,000 tokens."""
-SNIPPET_CHARACTERS = 80
+SNIPPET_CHARACTERS = 70
 """Length of a snippet in characters; it is in the structured content and in the text."""
+SUMMARY_CHARACTERS = 60
+"""Length of a summary in characters that a hit has in the structured content."""
 BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
 """Keys of a hit in the text block of kb_search, unless their value is the default."""
 
@@ -94,11 +97,11 @@ def kb_get(call: Call, arguments: KbGet) -> ToolResult:
     document = found.collection.index.document(found.record.address)
     entry = whole_entry(call, found, document)
     if arguments.max_tokens and arguments.query:
-        return {"entry": sections_within(found, arguments.query, entry, arguments.max_tokens)}
+        return sections_within(found, arguments.query, entry, arguments.max_tokens)
     shown = selected(_cut(entry, arguments.body_offset, arguments.body_limit), _with_cut(arguments.fields))
-    shown = entry_within(shown, arguments.max_tokens) if arguments.max_tokens else shown
+    shown = entry_within(shown, arguments.max_tokens, arguments.fields or ()) if arguments.max_tokens else shown
     remember(call, found, document, shown)
-    return {"entry": shown}
+    return text_once(shown, arguments.fields or ()) if arguments.max_tokens else {"entry": shown}
 
 
 def kb_read_body(call: Call, arguments: KbReadBody) -> ToolResult:
@@ -226,7 +229,17 @@ def _show_hit(call: Call, found: FoundHit, arguments: KbSearch, bodies: SharedBo
         row["section"] = " > ".join(best.path) if best and best.path else None
     if arguments.include_body:
         return without_empty(_bodied(call, entry, row, arguments.fields, bodies), ["body", *(arguments.fields or ())])
-    return without_empty(selected(row, arguments.fields), arguments.fields)
+    return without_empty(selected(row if arguments.fields else _short(row), arguments.fields), arguments.fields)
+
+
+def _short(row: dict[str, Json]) -> dict[str, Json]:
+    """A hit without what only a reader of the entry needs: `fields` or `kb_get` has that."""
+    summary = row["summary"]
+    shown = row | {
+        "summary": snippet(summary, HighlightTerms({}), SUMMARY_CHARACTERS) if isinstance(summary, str) else None
+    }
+    left_out = {"metadata"} | ({"importance"} if row["importance"] == DEFAULT_IMPORTANCE else set[str]())
+    return {key: value for key, value in shown.items() if key not in left_out}
 
 
 def _brief(row: JsonObject, bases: int) -> JsonObject:

@@ -18,7 +18,8 @@ from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, Sea
 from commonplace.domain.snippets import HighlightTerms
 from commonplace.index.fulltext.searcher import DocumentSources
 from commonplace.index.process import freeze_objects
-from commonplace.services.searches import search_index
+from commonplace.services.collections import Collection
+from commonplace.services.searches import search_collection
 from commonplace.toolsets.pages.engines.page_reader import PageReader
 from commonplace.toolsets.pages.rules.matched_words import NO_HIGHLIGHT, page_excerpt
 from commonplace.toolsets.pages.rules.nested_spaces import NestedSpaces
@@ -91,6 +92,7 @@ class EmbeddedEngine:
     def __init__(self, index: Index, store: Store, space: Callable[[], Space]) -> None:
         self._index = index
         self._store = store
+        self._collection = Collection(store.name, store, index)
         self._sources = DocumentSources(store)
         self._space = space
         self._refreshing = threading.Lock()
@@ -162,7 +164,7 @@ class EmbeddedEngine:
         within = replace(self._within(table, kept), dates=_stated(query.filter))
         asked = SearchQuery(text=query.text, filter=within, limit=query.limit, sections=0, records=False)
         if query.sort is None:
-            return search_index(self._index, asked)
+            return search_collection(self._collection, asked)
         key = query.sort.removeprefix("-")
         dated = replace(
             asked,
@@ -173,9 +175,11 @@ class EmbeddedEngine:
         without_date = {page.id for page in table.chooser.undated(query.sort)}
         undated = [page for page in kept if page.id in without_date] if without_date else []
         if not undated:
-            return search_index(self._index, dated)
+            return search_collection(self._collection, dated)
         rest = replace(self._within(table, undated), dates=within.dates)
-        first, last = search_index(self._index, dated, replace(asked, filter=rest, sort="path", descending=False))
+        first, last = search_collection(
+            self._collection, dated, replace(asked, filter=rest, sort="path", descending=False)
+        )
         return [first, replace(last, addresses=last.addresses[: query.limit - len(first.addresses)])]
 
     def path_of(self, identifier: str) -> str | None:

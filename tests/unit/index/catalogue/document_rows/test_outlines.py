@@ -47,6 +47,13 @@ def test_the_first_section_with_text_is_found() -> None:
     ]
 
 
+def test_a_section_without_text_is_represented_by_its_first_subsection_with_text() -> None:
+    raw = b"# A\r\n\r\n## B\n\n### C\n\nText of C.\n\n## D\n\n# E\n\n# F\n\nText of F.\n"
+    outline = Outline.of(read_document(Address("a.md"), raw).sections)
+    shown = [raw[outline.shown_text(ordinal)].decode().strip() for ordinal in range(outline.last + 1)]
+    assert shown == ["", *["Text of C."] * 3, "", "", "Text of F."]
+
+
 FRAGMENTS = """\
 ---
 a: '^front'

@@ -69,6 +69,16 @@ def test_a_concept_whose_name_is_the_query_is_among_the_first(cascade: Cascade) 
     assert ids(cascade, "tide")[0] == "tide"
 
 
+def test_concepts_of_a_layer_have_the_order_of_its_own_search(cascade: Cascade) -> None:
+    for query in ("water ebb filler 7", "kiwi walrus requests", "flow in filler 11"):
+        own = [match.id for match in cascade.layer("team").search(query, 20)]
+        assert ids(cascade, query, 20, "team") == own
+
+
+def test_a_concept_with_the_words_is_before_those_that_match_by_correction_in_another_layer(cascade: Cascade) -> None:
+    assert ids(cascade, "heronn rises")[0] == "tide", "only `heron` of the other layer is like a word"
+
+
 def test_a_hit_names_its_section_the_links_to_it_and_whether_layers_differ_there(cascade: Cascade) -> None:
     first, second = search(cascade, "papaya", 10)
     assert [(hit.row.id, hit.inbound) for hit in (first, second)] == [("hub", 1), ("leaf", 0)], "links count"

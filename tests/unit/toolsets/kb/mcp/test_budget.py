@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +12,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
 from commonplace.services.collections import FoundDocument
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN
-from commonplace.toolsets.kb.mcp.budget import entry_within, search_within, sections_within, size_of
+from commonplace.toolsets.kb.mcp.budget import entry_within, search_within, sections_within, size_of, text_once
 from indexed import Indexed
 
 LONG = "# Boats\n\n" + "".join(f"## Part {n}\n\nA boat called walrus number {n}.\n\n" for n in range(40))
@@ -34,6 +34,15 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
         yield made
 
 
+def size_of_both(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
+    """Characters of the structured content and the text block."""
+    answer = text_once(entry, fields)
+    structured, told = cast("tuple[Any, Any]", (answer.content, answer.text))
+    assert "body" not in structured["entry"], "the text is sent once"
+    assert {*told["entry"]} >= {"id", "title", "revision", *fields} & entry.keys()
+    return size_of(structured) + size_of(told)
+
+
 def characters(tokens: int) -> int:
     return CHARACTERS_PER_TOKEN * tokens
 
@@ -51,16 +60,20 @@ def test_the_best_sections_fit_and_it_is_told_whether_there_are_more(base: Index
 def test_an_entry_has_its_best_sections_for_a_question(base: Indexed) -> None:
     record = base.index.record(Address("boats.md"))
     assert record is not None
-    found: Any = sections_within(FoundDocument(base.collection, record), "walrus number 7", ENTRY, 200)
-    assert found["sections"][0]["section"] == "Boats > Part 7"
-    assert found["body"] is None
-    assert size_of({"entry": found}) <= characters(200)
+    found = sections_within(FoundDocument(base.collection, record), "walrus number 7", ENTRY, 200)
+    structured, told = cast("tuple[Any, Any]", (found.content, found.text))
+    (section,) = structured["entry"]["sections"]
+    assert section == {"section": "Boats > Part 7", "anchor": "part-7"}, "the text block has the text"
+    (shown,) = told["entry"]["sections"]
+    assert shown["text"].startswith("A boat called walrus number 7.")
+    assert structured["entry"]["file_path"] == "boats.md"
+    assert size_of(structured) + size_of(told) <= characters(200)
 
 
-@pytest.mark.parametrize("tokens", [80, 200, 500, 1000])
+@pytest.mark.parametrize("tokens", [100, 200, 500, 1000])
 def test_an_entry_is_cut_to_fit_and_says_where_its_body_goes_on(tokens: int) -> None:
     found: Any = entry_within(ENTRY, tokens)
-    assert size_of({"entry": found}) <= characters(tokens)
+    assert size_of_both(found) <= characters(tokens)
     assert found["body_truncated"] is True
     assert (found["body_length"], found["body_offset"]) == (len(str(ENTRY["body"])), 0)
     assert found["body"] == str(ENTRY["body"])[: found["body_chunk_size"]]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.services.searches import SEARCHED
+from commonplace.services.denials import SEARCHED
 from commonplace.toolsets.pages.rules.queries import PageFilter, PageQuery
 from spaces.engines import Scratch, engine_on
 

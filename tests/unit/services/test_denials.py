@@ -1,0 +1,122 @@
+"""What an answer denies: nothing that stands in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cases import each_case
+from commonplace.domain.query import Filter, SearchQuery
+from commonplace.services import denials
+from commonplace.services.collections import Collection
+from commonplace.services.denials import SEARCHED
+from commonplace.services.searches import FoundHits, search
+from indexed import Indexed
+
+FILES = {
+    "herons.md": "# Herons\n\nEaten by <u>two</u> herons at noon.\n",
+    "weirs.md": "# Weirs\n\nSee [the weir](maps/lower-weir.md) in spring, and a line\nthat wraps <b>here\ntoo</b>.\n",
+    "law.md": "# Recht\n\nDie Straßenverkehrsordnung gilt überall.\n",
+    "author.md": "---\nauthor: Zorabel Quux\n---\n\n# Tides\n\nThe tide turns.\n",
+    "schooling.md": "# Schooling\n\nEducation matters.\n",
+    "nfd.md": "# Decomposed\n\nVor der Rückkehr steht <i>O\u0308lfass</i>.\n",
+    "soup.md": "# Soup\n\nBoil water, add lentils and wait.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Indexed(tmp_path_factory.mktemp("denials"), FILES) as base:
+        yield base.collection
+
+
+def answer(collection: Collection, text: str, **query: object) -> tuple[list[str], FoundHits]:
+    found = search([collection], SearchQuery(text=text, **query))  # type: ignore[arg-type]
+    return [hit.hit.record.address.path for hit in found.hits], found
+
+
+@each_case(
+    ("text", "page"),
+    [
+        ('"by <u>two</u>"', "herons.md"),
+        ('"<u>two"', "herons.md"),
+        ('"BY <U>two"', "herons.md"),
+        ('"weir](maps/lo"', "weirs.md"),
+        ('"[the weir](maps"', "weirs.md"),
+        ('"wraps <b>here too"', "weirs.md"),
+        ('"verkehrsordn"', "law.md"),
+        ('"zorabel quux"', "author.md"),
+        ('"duca"', "schooling.md"),
+        ('"<i>\u00d6lfass"', "nfd.md"),
+        ('"<u>two" "at noon"', "herons.md"),
+    ],
+)
+def test_a_quotation_that_stands_in_a_file_is_not_denied(collection: Collection, text: str, page: str) -> None:
+    pages, found = answer(collection, text)
+    assert f"as words in its {SEARCHED}, but the text stands in {page}." in found.notice
+    assert "contains" not in found.notice
+    assert set(pages) <= {page}, "a page without the text is no hit if one has it"
+
+
+@each_case("text", ['"add <b>lentils"', '"no such thing"', '"<u>two" "lentils <b>"'])
+def test_a_quotation_that_stands_in_no_file_is_denied(collection: Collection, text: str) -> None:
+    _, found = answer(collection, text)
+    assert found.notice.startswith("No page contains ")
+
+
+@each_case(("text", "first"), [("verkehrsordnung", "law.md"), ("ducation", "schooling.md")])
+def test_a_part_of_a_longer_word_finds_its_pages(collection: Collection, text: str, first: str) -> None:
+    pages, found = answer(collection, text)
+    assert pages == [first]
+    assert f"by itself in its {SEARCHED}, but {text!r} stands in {first}." in found.notice
+
+
+def test_a_part_beside_other_words_finds_both(collection: Collection) -> None:
+    pages, found = answer(collection, "verkehrsordnung soup")
+    assert set(pages) == {"law.md", "soup.md"}
+    assert "'verkehrsordnung' stands in law.md." in found.notice
+
+
+def test_front_matter_that_is_not_searched_is_named(collection: Collection) -> None:
+    pages, found = answer(collection, "zorabel")
+    assert pages == []
+    assert found.notice.endswith("but 'zorabel' stands in author.md.")
+
+
+def test_a_short_word_is_not_looked_for_in_longer_ones_and_not_denied_as_text(collection: Collection) -> None:
+    pages, found = answer(collection, "duca")
+    assert pages == []
+    assert found.notice.startswith("No page has a word of 'duca' by itself in its")
+    assert "schooling" not in found.notice
+
+
+def test_only_the_filtered_pages_are_read(collection: Collection) -> None:
+    _, found = answer(collection, '"<u>two"', filter=Filter(prefix="weirs"))
+    assert found.notice.startswith("No page contains the quoted phrase")
+
+
+def test_pages_that_could_not_be_read_in_time_are_not_spoken_for(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(denials, "MAX_SECONDS", -1.0)
+    for text in ('"<u>two"', "verkehrsordnung", "verkehrsordnung soup"):
+        _, found = answer(collection, text)
+        assert f"in its {SEARCHED}; 0 of {len(FILES)} pages could be read in time" in found.notice, text
+        assert "contains" not in found.notice
+
+
+def test_paths_carry_the_names_of_their_collections(collection: Collection) -> None:
+    other = replace(collection, name="other")
+    found = search([collection, other], SearchQuery(text='"<u>two"'))
+    assert f"the text stands in {collection.name}:herons.md, other:herons.md." in found.notice
+
+
+def test_many_pages_are_counted(tmp_path: Path) -> None:
+    files = {f"page-{number}.md": "# Page\n\nA <u>tag</u> here.\n" for number in range(7)}
+    with Indexed(tmp_path / "many", files) as base:
+        found = search([base.collection], SearchQuery(text='"<u>tag"'))
+    assert "stands in page-0.md, page-1.md, page-2.md and 4 more." in found.notice
+    assert found.total == 7
