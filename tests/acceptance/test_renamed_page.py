@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,3 +109,61 @@ def test_a_move_that_changes_most_of_a_short_page_is_stated_in_its_commit(tmp_pa
     assert shown(repo, "read", "deep/er/hub", "--at", repo.git("rev-parse", "HEAD~1")) == hub
     assert commonplace("mv", "a", "c", "--kb", repo.path).returncode == 0
     assert "Moved:" not in repo.git("log", "-1", "--format=%B"), "equal bytes say it"
+
+
+BEGIN, EDIT = "2021-03-04", "2022-05-06"
+"""The days on which the pages below were written, and on which one of them was changed."""
+
+
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    """A typed base in which `moved`, `edited` and `stays` are old, and were renamed, changed and left today."""
+    made = new_repo(tmp_path_factory.mktemp("dated") / "base")
+    pages = {f"{name}.md": f"# {name}\n\nText of {name}, which is long enough.\n" for name in ("old", "edited", "stays")}
+    for day, texts in ((BEGIN, pages), (EDIT, {"old.md": pages["old.md"] + "\nMore.\n"})):
+        for path, text in texts.items():
+            made.write(path, text)
+        made.git("add", "-A")
+        made.git("commit", "-q", "-m", "Write", "--date", f"{day}T12:00:00Z")
+    assert commonplace("mv", "old", "in/moved", "--kb", made.path).returncode == 0
+    made.git("mv", "stays.md", "rests.md")
+    made.commit("Rename by hand and edit", **{"edited.md": pages["edited.md"] + "\nNews.\n"})
+    return made
+
+
+def test_a_rename_changes_no_date_in_any_face(dated: GitRepo) -> None:
+    today = dated.git("log", "-1", "--format=%as").strip()
+    updated = {"edited": today, "in/moved": EDIT, "rests": BEGIN}
+    listed = json.loads(shown(dated, "list", "--json"))["documents"]
+    assert {one["id"]: one["updated"][:10] for one in listed} == updated
+    assert {one["created"][:10] for one in listed} == {BEGIN}
+    assert [line.split("\t")[1] for line in shown(dated, "recent").splitlines()] == [
+        "edited.md",
+        "in/moved.md",
+        "rests.md",
+    ]
+    at = dated.git("log", "-1", "--format=%H").strip()
+    then = json.loads(shown(dated, "list", "--at", at, "--json"))["documents"]
+    assert {one["id"]: one["updated"][:10] for one in then} == updated
+    with agent("mcp", dated.path, "--no-embed") as client:
+        overview = client.text("overview")
+        assert f"Changed lately: edited.md ({today}), in/moved.md ({EDIT}), rests.md ({BEGIN})" in overview
+    with agent("mcp", dated.path, "--toolset", "kb", "--no-embed") as client:
+        entries = client.call("kb_list_entries")["entries"]
+        assert {one["id"]: one["updated_at"][:10] for one in entries} == updated
+        assert [one["id"] for one in client.call("kb_recent", since=today)["entries"]] == ["edited"]
+        resources = {one.name: one.annotations for one in client.run(client.client.list_resources).resources}
+        modified = {name: resources[name] for name in updated}
+        assert {name: one.last_modified[:10] for name, one in modified.items() if one} == updated
+    with agent("mcp", dated.path, "--toolset", "wiki", "--no-embed") as client:
+        assert client.text("list_notes", updated_since=today).count("updated") == 2
+        assert f"in/moved (10 words, updated {EDIT})" in client.text("list_notes")
+    with served(dated.path, "--toolset", "wiki") as server:
+        pages = server.ask("GET", "/api/v1/pages").json["pages"]
+        assert {one["path"]: one["last_updated"] for one in pages} == updated
+        page = server.ask("GET", "/api/v1/pages/in%2Fmoved").json
+        assert page["last_commit"]["date"][:10] == today, "the revision is the commit of the rename"
+        html = {"Accept": "text/html"}
+        timeline = server.ask("GET", "/timeline", headers=html).body.decode()
+        assert re.findall(r">(\d{4}-\d\d-\d\d)<", timeline) == [today, EDIT, BEGIN]
+        assert "Rename" not in server.ask("GET", "/in/moved", headers=html).body.decode().partition("Last changed")[2]

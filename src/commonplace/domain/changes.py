@@ -115,6 +115,17 @@ class Commit:
     """The documents that the commit touched, by their addresses in it; empty unless requested."""
 
 
+class CommitSpan(NamedTuple):
+    """The commits of a document that its dates and revisions are read from, through its renames."""
+
+    first: Commit
+    """The commit that created it."""
+    last: Commit
+    """The last commit that touched it."""
+    changed: Commit
+    """The last commit that changed its bytes: `last`, unless that one only renamed the file."""
+
+
 Loss: TypeAlias = Literal["deleted", "replaced"]
 """The kind of write that removes a file's bytes."""
 

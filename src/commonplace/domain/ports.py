@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.addresses import Address
-    from commonplace.domain.changes import Author, Commit, FileStat, Receipt, Revision, Trash
+    from commonplace.domain.changes import Author, Commit, CommitSpan, FileStat, Receipt, Revision, Trash
     from commonplace.domain.documents import Document
     from commonplace.domain.links import LinkLookup
     from commonplace.domain.query import (
@@ -125,8 +125,8 @@ class History(Protocol):
         """Unified diff of a document between two commits; `old` "" is the first parent, `new` "" the current file."""
         ...
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of each of these documents (None: all) that has commits. Cached by HEAD."""
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
+        """The span of each of these documents (None: all) that has commits. Cached by HEAD."""
         ...
 
     def touched_since(self, commit: str) -> set[Address] | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import cast
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import CommitSpan
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.ports import Store
 from commonplace.domain.records import day_number, iso_timestamp
@@ -204,14 +204,16 @@ def _rows(connection: sqlite3.Connection, keys: Sequence[int]) -> list[_Row]:
     return cast("list[_Row]", rows.fetchall())
 
 
-def _dated(row: _Row, commits: tuple[Commit, Commit] | None) -> tuple[str, str]:
+def _dated(row: _Row, commits: CommitSpan | None) -> tuple[str, str]:
     """Created and updated times: from the frontmatter, otherwise from the commits, otherwise from the file.
+
+    A commit that only renames the file is no update.
 
     A file of a commit has no time; its document's times remain unchanged.
     """
     _, created, updated, given, _, _, mtime_ns = row
     if commits:
-        first, last = (iso_timestamp(commit.when) for commit in commits)
+        first, last = (iso_timestamp(commit.when) for commit in (commits.first, commits.changed))
     elif mtime_ns:
         first = last = iso_timestamp(mtime_ns / 1e9)
     else:

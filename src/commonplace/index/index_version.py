@@ -14,7 +14,7 @@ from pathlib import Path
 # Each version has its own folder, so that programs of two versions do not replace each other's index.
 
 
-SCHEMA_VERSION = 29
+SCHEMA_VERSION = 30
 """Version of the index; incremented with every change of the tables, the full text's fields or the derived data."""
 FOLDER_PREFIX = "v"
 INDEX_FOLDER = f"{FOLDER_PREFIX}{SCHEMA_VERSION}"

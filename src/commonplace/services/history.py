@@ -55,6 +55,25 @@ def log(collection: Collection, address: Address | None, *, limit: int, offset: 
     return require_history(collection).store.history.log(address, limit=limit, offset=offset)
 
 
+def last_change(collection: Collection, address: Address) -> Commit | None:
+    """The last commit that changed the bytes of a file, through its renames; None if no commit has it.
+
+    A commit that only renames the file is passed over.
+    """
+    history = collection.store.history
+    last: Commit | None = None
+    content = b""
+    for commit, version in history.versions(address):
+        if last is not None and version != content:
+            break
+        last, content = commit, version
+        before = history.renames(commit.id).get(address)
+        if before is None:
+            break
+        address = before
+    return last
+
+
 def diff(collection: Collection, address: Address, old: str, new: str = "") -> str:
     """Unified diff of a document between two revisions; `new` "" means the current file."""
     return require_history(collection).store.history.diff(address, old, new)

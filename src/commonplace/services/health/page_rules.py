@@ -23,6 +23,7 @@ from commonplace.domain.links import LinkLookup, ambiguous_targets
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
+from commonplace.services.history import last_change
 
 REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
 """Front-matter keys of the day until which a page is valid."""
@@ -305,8 +306,8 @@ def _changed(collection: Collection, source: Address, name: str) -> str | None:
             log.warning("%s is not compared: %s", path, error)
             continue
         if stat is not None:
-            commits = collection.store.history.log(address, limit=1)
-            return iso_timestamp(commits[0].when if commits else stat.mtime_ns / 1e9)
+            commit = last_change(collection, address)
+            return iso_timestamp(commit.when if commit else stat.mtime_ns / 1e9)
     return None
 
 

@@ -19,6 +19,9 @@ from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.services.listing import list_documents
 
+DATES_SECONDS = 10.0
+"""Maximum time in seconds to wait for the dates of the history."""
+
 
 def command(
     session: Session,
@@ -49,6 +52,8 @@ def command(
     )
     out = session.out
     with opened_at(session, at) as (collections, moment):
+        for collection in collections.members if out.as_json else ():
+            collection.index.wait_dated(DATES_SECONDS)  # JSON has the dates of every page
         listing = list_documents(collections.members, query)
         if out.as_json:
             documents = [record_json(found) for found in listing.found]

@@ -20,7 +20,7 @@ from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
 from commonplace.services.collections import Collection, Collections, FoundDocument
-from commonplace.services.history import revision_at
+from commonplace.services.history import last_change, revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
 from commonplace.services.site.changes import LATEST, gone_page
 from commonplace.services.site.documents import (
@@ -82,8 +82,7 @@ def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = Fals
     part = all_parts[number - 1]
     url = urls.page(collection.name, record.address.path)
     links = backlinks(request.collections, collection, record.address, SHOWN_BACKLINKS)
-    history = collection.store.history
-    commits = history.log(record.address, limit=1) if history.available else []
+    commit = last_change(collection, record.address)
     edit = shown.edit_url(request, found, text)
     site = SITES.of(collection)
     return page(
@@ -106,7 +105,7 @@ def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = Fals
         shows_aliases="aliases" not in site.settings.hidden_keys,
         backlinks=[_shown_backlink(request, one) for one in links.shown],
         backlink_count=links.total,
-        commit=shown.shown_commit(commits[0]) if commits else None,
+        commit=shown.shown_commit(commit) if commit else None,
         graph=shown.local_graph(urls, collection, record, neighbours(collection, record.address)),
         navigation=NavigationHtml(urls, collection.name, site.navigation).whole(record.address.path),
         around=_around(request, collection, site, record.address),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pygit2
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit, Revision
+from commonplace.domain.changes import Commit, CommitSpan, Revision
 from commonplace.domain.errors import GitError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
@@ -73,7 +73,7 @@ class NoHistory:
         del old, new
         raise _without_history(address)
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """An empty dict."""
         del addresses
         return {}
@@ -224,11 +224,11 @@ class GitHistory:
         patch = guarded(lambda: pygit2.Patch.create_from(before, after, address.path, address.path))
         return patch.data.decode("utf-8", "replace")
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of each of these documents, or of all, that commits of the current branch touched."""
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
+        """The span of each of these documents, or of all, that commits of the current branch touched."""
         head, found = guarded(lambda: self._spans.current(addresses))
         if addresses is not None and found:
-            self._ancestors.add(head, {last.id for _, last in found.values()})
+            self._ancestors.add(head, {span.last.id for span in found.values()})
         return found
 
     def touched_since(self, commit: str) -> set[Address] | None:
@@ -423,7 +423,7 @@ def _without_history(address: Address) -> NotFoundError:
     )
 
 
-# The commits of every document of a folder: its first and last one, and all that changed it.
+# The commits of every document of a folder: its span, and all that changed it.
 
 
 MAX_CACHED_HEADS = 2
@@ -497,7 +497,7 @@ class _Known:
 
 
 class DocumentSpans:
-    """First and last commit of every document below a folder, and all of its changes; updated from head to head.
+    """The span of every document below a folder, and all of its changes; updated from head to head.
 
     The first commit is that of the page from which the document was renamed.
 
@@ -551,7 +551,7 @@ class DocumentSpans:
             found = next((spans[address] for spans in every if address in spans), None)
         finally:
             self._lock.release()
-        return found[0].id if found else ""
+        return found.first.id if found else ""
 
     def changes_of(self, head: str, address: Address) -> DocumentChanges | None:
         """The changes of a document up to a commit; None if they are not cached or the lock is not free."""
@@ -584,14 +584,16 @@ class DocumentSpans:
             news.changes.is_linear &= len(commit.parent_ids) <= 1
             changed = changed_blobs(trees, commit, os.fsencode(self._folder))
             sources = self._renames.renames_since_parent(trees, commit, changed)
+            same = self._renames.unchanged(trees, commit, changed, sources)
+            spans = {new: news.spans.get(old) or before.spans.get(old) for new, old in sources.items()}
             for path, blob in changed.items():
                 if path not in addresses:
                     addresses[path] = document_address(path)
                 if address := addresses[path]:
                     value = value or commit_value(commit)
-                    origin = sources.get(address, address)
-                    first = news.spans.get(origin) or before.spans.get(origin) or (value,)
-                    news.spans[address] = first[0], value
+                    span = spans.get(address) or news.spans.get(address) or before.spans.get(address)
+                    span = span or CommitSpan(value, value, value)
+                    news.spans[address] = CommitSpan(span.first, value, span.changed if address in same else value)
                     news.changes.add(address, commit.id.raw, blob)
         # The cache is changed only after all commits are read, so that an error leaves it intact.
         self._known.pop(ancestor, None)

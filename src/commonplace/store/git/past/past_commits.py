@@ -12,7 +12,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit, FileStat, Revision
+from commonplace.domain.changes import Commit, CommitSpan, FileStat, Revision
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.past import PastCommits
 from commonplace.domain.ports import History, Store
@@ -185,8 +185,8 @@ class PastHistory(GitHistory):
         """Id of the commit."""
         return self._commit
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
-        """First and last commit of each of these documents, or of all, up to this commit."""
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
+        """The span of each of these documents, or of all, up to this commit."""
         if self._dates is None:
             self._dates = self._documents_touched.spans(self._commit)
         known = self._dates
@@ -315,11 +315,13 @@ class TouchedDocuments:
         self._known: dict[str, tuple[Address, ...]] = {}
         self._sources: dict[str, Renames] = {}
         """The renames of the cached commits that have some."""
+        self._unchanged: dict[str, frozenset[Address]] = {}
+        """The renamed documents of these commits whose bytes stayed the same."""
         self._addresses: dict[bytes, Address | None] = {}
         self._lock = threading.Lock()
 
     def spans(self, head: str, addresses: Collection[Address] | None = None) -> Spans:
-        """First and last commit of each of these documents (None: all), among a commit and its ancestors."""
+        """The span of each of these documents (None: all), among a commit and its ancestors."""
         with self._lock:
             return guarded(lambda: self._spans(head, addresses))
 
@@ -328,7 +330,8 @@ class TouchedDocuments:
         if len(self._known) > MAX_CACHED_COMMITS:
             self._known.clear()
             self._sources.clear()
-        ends: dict[Address, tuple[str, str]] = {}
+            self._unchanged.clear()
+        ends: dict[Address, tuple[str, str, str]] = {}
         for commit in oldest_first(self._repository, head, ""):
             name = str(commit.id)
             touched = self._known.get(name)
@@ -336,15 +339,17 @@ class TouchedDocuments:
                 changed = changed_blobs(trees, commit, self._folder)
                 if sources := self._renames.renames_since_parent(trees, commit, changed):
                     self._sources[name] = sources
+                    self._unchanged[name] = self._renames.unchanged(trees, commit, changed, sources)
                 touched = self._known[name] = tuple(filter(None, map(self._address, changed)))
-            sources = self._sources.get(name, {})
+            before = {new: ends.get(old) for new, old in self._sources.get(name, {}).items()}
+            same = self._unchanged.get(name, frozenset())
             for address in touched:
-                origin = sources.get(address, address)
-                ends[address] = (ends[origin][0] if origin in ends else name), name
+                span = before.get(address) or ends.get(address) or (name, name, name)
+                ends[address] = span[0], name, span[2] if address in same else name
         wanted = ends if addresses is None else {one: ends[one] for one in addresses if one in ends}
-        names = {name for pair in wanted.values() for name in pair}
+        names = {name for span in wanted.values() for name in span}
         commits = {name: commit_value(self._repository.commit(name)) for name in names}
-        return {address: (commits[first], commits[last]) for address, (first, last) in wanted.items()}
+        return {address: CommitSpan(*(commits[name] for name in span)) for address, span in wanted.items()}
 
     def _address(self, path: bytes) -> Address | None:
         if path not in self._addresses:

