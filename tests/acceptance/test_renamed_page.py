@@ -119,7 +119,9 @@ BEGIN, EDIT = "2021-03-04", "2022-05-06"
 def dated(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
     """A typed base in which `moved`, `edited` and `stays` are old, and were renamed, changed and left today."""
     made = new_repo(tmp_path_factory.mktemp("dated") / "base")
-    pages = {f"{name}.md": f"# {name}\n\nText of {name}, which is long enough.\n" for name in ("old", "edited", "stays")}
+    pages = {
+        f"{name}.md": f"# {name}\n\nText of {name}, which is long enough.\n" for name in ("old", "edited", "stays")
+    }
     for day, texts in ((BEGIN, pages), (EDIT, {"old.md": pages["old.md"] + "\nMore.\n"})):
         for path, text in texts.items():
             made.write(path, text)

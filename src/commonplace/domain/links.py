@@ -15,6 +15,9 @@ docs/links.md has the same table with examples, and lists the differences from O
 7. Rules 3 and 6 regardless of case, width and Unicode normalization.
 8. The end of another file's path (`plan.png` for `files/2024/plan.png`); of several, the shortest.
 
+The path of a link ends at the first `#`, in a Markdown link also at the first `?`, unless a file's name goes on there:
+the longest path that leads somewhere decides (`[[Lang/C#]]`, `[[C##Usage]]`, `[x](What?.md)`).
+
 In a docs tree (`domain.sites`) a Markdown link is first resolved by the rules of the site's generator.
 
 A path matches as it is, with `.md` or `.markdown` added, with `.md` in place of `.html`, and, if it names a folder, as
@@ -29,9 +32,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, Protocol, TypeVar
+from urllib.parse import unquote
 
 from commonplace.domain.addresses import Address, fold, is_document_path
-from commonplace.domain.documents import Link, LinkKind
+from commonplace.domain.documents import Link, LinkKind, Span
 from commonplace.domain.markdown.paths import (
     INDEX_NAMES,
     ends_path,
@@ -64,7 +68,9 @@ class Way(Enum):
     """The way in which a link found its target. A move rewrites the links whose way changes."""
 
     NONE = "none"
-    """The link is broken or ambiguous."""
+    """The link is broken."""
+    SEVERAL = "several"
+    """The link is ambiguous."""
     PATH = "path"
     """The path, or the end of the path, of its target (rules 1, 2, 4, 5 and 8)."""
     ID = "id"
@@ -79,10 +85,11 @@ LASTING_WAYS = frozenset({Way.ID, Way.NAME, Way.URL})
 
 
 class Resolution(NamedTuple):
-    """The target of a link, and how it was found."""
+    """The target of a link, how it was found, and the link as it was read for that."""
 
     target: Address | None
     way: Way
+    link: Link
 
 
 class LinkLookup(Protocol):
@@ -115,7 +122,11 @@ class LinkLookup(Protocol):
         ...
 
 
-_NOWHERE = Resolution(None, Way.NONE)
+_Found = tuple[Address | None, Way]
+_NOWHERE: _Found = None, Way.NONE
+_SEVERAL: _Found = None, Way.SEVERAL
+MAX_CUTS = 8
+"""Maximum number of `#` and `?` in a link of which each may belong to a file's name."""
 
 
 def link_key(target: str) -> str:
@@ -125,13 +136,19 @@ def link_key(target: str) -> str:
     return "" if name in {".", ".."} else fold(name)
 
 
+def lookup_keys(name: str) -> frozenset[str]:
+    """The lookup keys under which links look for a name: its own, and that of its part before a `#` or `?`."""
+    cuts = (next((at for at, letter in enumerate(name) if letter in marks), len(name)) for marks in ("#", "#?"))
+    return frozenset(key for cut in {len(name), *cuts} if (key := link_key(name[:cut])))
+
+
 def name_keys(named: NamedDocument) -> frozenset[str]:
     """All lookup keys of a document. Every rule must find the document under one of them."""
     address = named.address
     names = [address.path, named.id, named.title, *named.aliases, name_without_number(address.stem)]
     if address.name in INDEX_NAMES:
         names += [address.folder, name_without_number(address.folder.rpartition("/")[2])]
-    return frozenset(key for key in map(link_key, names) if key)
+    return frozenset[str]().union(*map(lookup_keys, names))
 
 
 def resolve(link: Link, source: Address, lookup: LinkLookup) -> Address | None:
@@ -159,20 +176,71 @@ def is_text(link: Link, source: Address, sites: Sequence[SiteTree]) -> bool:
 
 
 def resolution(link: Link, source: Address, lookup: LinkLookup) -> Resolution:
-    """The target of a link as `resolve` finds it, with the way."""
-    target = link.target
-    if link.collection and link.collection not in lookup.own_names:
-        target = f"{link.collection}:{target}"
-    elif not target:
-        return Resolution(source, Way.PATH)
-    return _resolution(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
+    """The target of a link as `resolve` finds it, with the way and the reading of the link."""
+    is_own = not link.collection or link.collection in lookup.own_names
+    if is_own and not link.target:
+        return Resolution(source, Way.PATH, link)
+    ways = list(readings(link))
+    for reading in ways:
+        target = reading.target if is_own else f"{link.collection}:{reading.target}"
+        found = _resolution(target, source, lookup, markdown=link.kind in MARKDOWN_KINDS)
+        if found != _NOWHERE:
+            return Resolution(*found, reading)
+    return Resolution(*_NOWHERE, ways[0] if link.raw.endswith("#") else ways[-1])
+
+
+def readings(link: Link) -> Iterator[Link]:
+    """The links that a link can be read as, the longest path first; the last one ends at the first `#` or `?`.
+
+    A path with escapes or entities is read in one way only.
+    """
+    text = cut_text(link)
+    marks = "#?" if link.kind in MARKDOWN_KINDS else "#"
+    cuts = [at for at, letter in enumerate(text) if letter in marks]
+    if not cuts or not cuts[0] or len(cuts) > MAX_CUTS or not _VERBATIM.isdisjoint(text):
+        yield link
+        return
+    for cut in (len(text), *reversed(cuts)):
+        reading = _cut_at(link, text, cut)
+        yield link if reading.target == link.target else reading
+
+
+_VERBATIM = frozenset("\\&\n\r")
+"""Characters that a link's text need not have in the document as they are."""
+
+
+def cut_text(link: Link) -> str:
+    """The text of a link behind its collection if it has a `#` or `?`, which may belong to a file's name; else ""."""
+    if not link.target or not ("#" in link.raw or "?" in link.raw):
+        return ""
+    return link.raw.removeprefix(f"{link.collection}:") if link.collection else link.raw
+
+
+def read_as(link: Link, path: str) -> Link:
+    """The reading of a link that has this path; the link itself if none has it."""
+    return link if path == link.target else next((one for one in readings(link) if one.target == path), link)
+
+
+def _cut_at(link: Link, text: str, cut: int) -> Link:
+    """A link of which this many characters of its text are the path."""
+    path, fragment = text[:cut].rstrip(), text[cut:].partition("#")[2].strip()
+    start, end = link.target_span
+    span = Span(start, start + len(path.encode())) if end else link.target_span
+    if link.kind in MARKDOWN_KINDS:
+        path, fragment = unquote(path), unquote(fragment)
+    return link._replace(target=path, fragment=fragment, target_span=span)
 
 
 def ambiguous_targets(link: Link, source: Address, lookup: LinkLookup) -> list[Address]:
     """The documents between which a link without a target does not decide; empty if none fits."""
+    if link.collection and link.collection not in lookup.own_names:
+        return []
+    return next(filter(None, (_fitting(reading, source, lookup) for reading in readings(link))), list[Address]())
+
+
+def _fitting(link: Link, source: Address, lookup: LinkLookup) -> list[Address]:
     path = slashed(link.target).strip()
-    own = not link.collection or link.collection in lookup.own_names
-    if not path or not own:
+    if not path:
         return []
     markdown = link.kind in MARKDOWN_KINDS
     site = site_of(lookup.sites, source) if markdown and lookup.sites else None
@@ -193,10 +261,10 @@ def resolve_target(
         lookup: The collection.
         markdown: Whether the target is from a Markdown link or image.
     """
-    return _resolution(target, source, lookup, markdown=markdown).target
+    return _resolution(target, source, lookup, markdown=markdown)[0]
 
 
-def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool) -> Resolution:
+def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, markdown: bool) -> _Found:
     path = slashed(target).strip()
     if not path:
         return _NOWHERE
@@ -207,13 +275,13 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
         for form in place_files(place):
             found = lookup.at(form)
             if found:
-                return Resolution(found, Way.PATH)
+                return found, Way.PATH
     named = lookup.named(link_key(path)) if places else ()
     for way, fitting in _named(path, places, named, site) if named else ():
         if fitting:
-            return Resolution(fitting[0].address, way) if len(fitting) == 1 else _NOWHERE
+            return (fitting[0].address, way) if len(fitting) == 1 else _SEVERAL
     file = _other_file(path, lookup) if places and not is_fixed(path) else None
-    return Resolution(file, Way.PATH) if file else _NOWHERE
+    return (file, Way.PATH) if file else _NOWHERE
 
 
 def _named(
@@ -252,6 +320,16 @@ def meaning_scope(link: Link, source: Address, sites: Sequence[SiteTree]) -> str
     docs trees depend on the place where their document is published.
     """
     return target_scope(link.target, link.collection, source, sites, markdown=link.kind in MARKDOWN_KINDS)
+
+
+LinkMeaning = tuple[str, str, str, str, bool]
+"""All that the target of a link depends on, beside the files: equal for links with the same target."""
+
+
+def meaning(link: Link, source: Address, sites: Sequence[SiteTree]) -> LinkMeaning:
+    """The meaning of a link in a document."""
+    scope = meaning_scope(link, source, sites)
+    return link.collection, link.target, cut_text(link), scope, link.kind in MARKDOWN_KINDS
 
 
 def target_scope(target: str, collection: str, source: Address, sites: Sequence[SiteTree], *, markdown: bool) -> str:

@@ -257,6 +257,10 @@ def _shown(found: re.Match[str]) -> str:
     return ""
 
 
+_PART_OF_TARGET = re.compile(r"#(?!#|$)")
+"""The beginning of a part in a link's target; a `#` at the end, or before one, belongs to a name such as `C#`."""
+
+
 def _link_text(target: str, label: str, *, embedded: bool) -> str:
     """The text of a wikilink or embed; "" for a picture without a label."""
     if label.strip() and not (embedded and _SIZE.fullmatch(label)):
@@ -264,7 +268,7 @@ def _link_text(target: str, label: str, *, embedded: bool) -> str:
     target = target.removesuffix("\\")  # in a table, the | is escaped
     if embedded and _MEDIA.fullmatch(target):
         return ""
-    parts = (part.strip() for part in target.split("#"))
+    parts = (part.strip() for part in _PART_OF_TARGET.split(target))
     return " > ".join(part for part in parts if part and not part.startswith("^"))
 
 

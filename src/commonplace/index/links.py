@@ -10,7 +10,7 @@ from typing import cast
 from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
-from commonplace.domain.links import MARKDOWN_KINDS, NamedDocument, is_text, link_key, meaning_scope, resolve
+from commonplace.domain.links import LinkMeaning, NamedDocument, is_text, link_key, meaning, resolution, resolve
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.ports import Store
@@ -153,7 +153,8 @@ def _current(one: ResolvedLink, lookup: CatalogueLookup) -> ResolvedLink:
     """A link with its target as of now, if it is no document."""
     if one.target is not None and one.target.is_document:
         return one
-    return replace(one, target=resolve(one.link, one.source, lookup))
+    now = resolution(one.link, one.source, lookup)
+    return replace(one, target=now.target, link=now.link)
 
 
 def labels_written_first(connection: sqlite3.Connection, side: PageSide, source: Address) -> set[tuple[str, str]]:
@@ -172,8 +173,9 @@ def resolve_all(lookup: CatalogueLookup, document: Document, side: PageSide) -> 
     """The links of a parsed document with their targets, in order, as interpreted by a reader."""
     source = document.address
 
-    def follow(link: Link) -> Address | None:
-        return resolve(link, source, lookup)
+    def follow(link: Link) -> tuple[Link, Address | None]:
+        found = resolution(link, source, lookup)
+        return found.link, found.target
 
     taken = [chosen(link, side, follow, lookup.own_names) for link in document.links]
     return [ResolvedLink(source=source, link=link, target=target) for link, target in taken]
@@ -229,7 +231,7 @@ class LinkDecisionCache:
     """
 
     def __init__(self) -> None:
-        self._places: dict[_Means, frozenset[str] | None] = {}
+        self._places: dict[LinkMeaning, frozenset[str] | None] = {}
         self._sites: Sequence[SiteTree] = ()
         self._decisions: dict[_Stored, tuple[ResolvedLink, frozenset[str]] | None] = {}
 
@@ -259,19 +261,12 @@ class LinkDecisionCache:
     def _places_of(
         self, one: ResolvedLink, sites: Sequence[SiteTree], decide: Callable[[ResolvedLink], frozenset[str] | None]
     ) -> frozenset[str] | None:
-        # The key contains everything that `resolve` depends on. A link without a target is never broken.
-        means = (
-            one.link.collection,
-            one.link.target,
-            meaning_scope(one.link, one.source, sites),
-            one.link.kind in MARKDOWN_KINDS,
-        )
+        means = meaning(one.link, one.source, sites)  # a link without a target is never broken
         if means not in self._places:
             self._places[means] = decide(one)
         return self._places[means]
 
 
-_Means = tuple[str, str, str, bool]
 _Stored = tuple[str, str, int]
 """A stored link: path of its source, stored text, and side."""
 

@@ -14,6 +14,7 @@ from unicodedata import normalize
 
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
+from commonplace.domain.links import MAX_CUTS
 from commonplace.services.extensions import NO_EXTENSIONS, Extensions
 
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
@@ -312,12 +313,22 @@ def _linked_document(collections: Collections, target: str, name: str | None) ->
     named = collections.named(base) if colon else None
     if named is not None and name in {None, named.name, *named.other_names}:
         name, target = named.name, rest
-    for wanted in dict.fromkeys(filter(None, (target, target.partition("#")[0].rstrip()))):
-        for collection in collections.select(name):
+    for wanted, _ in reference_splits(target):
+        for collection in collections.select(name) if wanted else ():
             record = collection.index.find(wanted)
             if record is not None:
                 return FoundDocument(collection, record)
     return None
+
+
+def reference_splits(text: str) -> list[tuple[str, str]]:
+    """Every split of a reference into name and fragment, the longest name first, because a name may have a `#`."""
+    splits = [(text, "")]
+    at = text.rfind("#")
+    while at > 0 and len(splits) <= MAX_CUTS:
+        splits.append((text[:at].strip(), text[at + 1 :].strip()))
+        at = text.rfind("#", 0, at)
+    return splits
 
 
 def record_of_new_file(collection: Collection, address: Address) -> Record | None:

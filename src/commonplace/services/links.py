@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Document, LinkKind
-from commonplace.domain.links import inverse
+from commonplace.domain.links import cut_text, inverse, readings
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.schema import declared_schema
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -73,9 +73,9 @@ def by_name(
 
 
 def as_read_in(collection: Collection, document: Document) -> Document:
-    """The document, in which each `[[a|b]]` is replaced by the link of the side that is the page in its collection."""
+    """The document, each link of which is as its collection reads it: `[[a|b]]` and `[[a#b]]` have several readings."""
     links = document.links
-    if not any(link.other for link in links):
+    if not any(link.other or cut_text(link) for link in links):
         return document
     return replace(document, links=tuple(one.link for one in collection.index.resolve(document)))
 
@@ -123,7 +123,7 @@ def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:
 
 def target_key(resolved: ResolvedLink) -> tuple[Address, str]:
     """Equal for all links of a document to one target: what counts as one finding, in every face."""
-    return resolved.source, fold(resolved.link.raw.partition("#")[0])
+    return resolved.source, fold(f"{resolved.link.collection}:{resolved.link.target}")
 
 
 def _inverter(collection: Collection) -> Callable[[str], str]:
@@ -161,5 +161,8 @@ def target_by_name(collections: Collections, home: Collection, resolved: Resolve
     if resolved.target is not None or not resolved.link.collection:
         return None
     named = collections.named(resolved.link.collection, home)
-    record = named.index.find(resolved.link.target) if named else None
-    return FoundDocument(named, record) if named and record else None
+    if named is None:
+        return None
+    every = (named.index.find(reading.target) for reading in readings(resolved.link))
+    record = next((one for one in every if one is not None), None)
+    return FoundDocument(named, record) if record else None

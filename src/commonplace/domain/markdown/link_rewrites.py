@@ -24,7 +24,7 @@ from commonplace.domain.markdown.paths import (
 from commonplace.domain.yaml_loader import is_plain, scalar_text
 
 _MARKDOWN_KINDS = frozenset({LinkKind.MARKDOWN, LinkKind.IMAGE})
-_NOT_IN_WIKILINKS = re.compile(r"[\^|\[\]]")
+_NOT_IN_WIKILINKS = re.compile(r"[|\[\]\r\n]|^[#\s]|\s$")
 _SAFE = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/!$'*+,;=:@[]"
 _NOT_IN_TAGS = b"',=;"
 """Characters that can end an attribute's value without quotes, a candidate of `srcset`, or begin an entity's end."""
@@ -188,11 +188,11 @@ def written_target(link: Link, target: str, before: bytes, opening: bytes, *, in
     """
     if link.kind in _MARKDOWN_KINDS:
         return _in_markdown(target, before, angled=opening == b"<", in_tag=in_tag)
-    if parse_wiki(target) != ("", target, "") or _NOT_IN_WIKILINKS.search(target):
+    if (parse_wiki(target) or ("no",))[0] or _NOT_IN_WIKILINKS.search(target):
         raise InvalidInputError(
             f"The new path cannot be written in a {link.kind.value} link.",
             kind="path",
-            hint="Use a path without any of # ^ | [ ] and : in it.",
+            hint="Use a path without any of | [ ] and : in it.",
         )
     return _in_yaml(target, opening) if link.kind == LinkKind.FRONTMATTER else target.encode()
 

@@ -68,23 +68,24 @@ def in_order(link: Link) -> tuple[Link, Link] | None:
 
 
 def chosen(
-    link: Link, side: PageSide, follow: Callable[[Link], Address | None], own_names: Collection[str] = ()
+    link: Link,
+    side: PageSide,
+    follow: Callable[[Link], tuple[Link, Address | None]],
+    own_names: Collection[str] = (),
 ) -> tuple[Link, Address | None]:
     """A link as interpreted by a reader, and its target.
 
     Args:
         link: The link, by either of its sides.
         side: The reader's side.
-        follow: Returns the target of a side.
+        follow: Returns the reading of a side, and its target.
         own_names: Names of the link's own collection.
     """
     both = in_order(link)
     if both is None:
-        return link, follow(link)
-    targets = [follow(one) for one in both]
+        return follow(link)
+    sides = [follow(one) for one in both]
     there = [
-        presence(target, elsewhere=bool(one.collection) and one.collection not in own_names)
-        for one, target in zip(both, targets, strict=True)
+        presence(target, elsewhere=bool(one.collection) and one.collection not in own_names) for one, target in sides
     ]
-    taken = 0 if side in readers(*there)[0] else 1
-    return both[taken], targets[taken]
+    return sides[0 if side in readers(*there)[0] else 1]

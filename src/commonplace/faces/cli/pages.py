@@ -6,12 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from commonplace.domain.addresses import Address, parse_document_address
-from commonplace.domain.errors import NotFoundError, StorageError
+from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.session import Session
-from commonplace.services.collections import Collection, Collections, FoundDocument
+from commonplace.services.collections import Collection, Collections, FoundDocument, reference_splits
 
 
 def located(collections: Collections, reference: str) -> FoundDocument:
@@ -58,6 +58,22 @@ def addressed(collections: Collections, reference: str) -> tuple[Collection, Add
         name, page = _split(collections, reference)
         return collections.select(name)[0], parse_document_address(page)
     return found.collection, found.record.address
+
+
+def named_part(collections: Collections, page: str, at: str = "") -> tuple[Collection, Address, str]:
+    """The page and the part after `#`. The longest name that a page has decides, because a name may have a `#`.
+
+    With `at`, the page may be deleted.
+    """
+    *longer, (name, part) = reference_splits(page)
+    for whole, rest in longer:
+        with suppress(KnowledgeError):
+            found = located(collections, whole)
+            return found.collection, found.record.address, rest
+    if at:
+        return *addressed(collections, name), part
+    found = located(collections, name)
+    return found.collection, found.record.address, part
 
 
 def _split(collections: Collections, reference: str) -> tuple[str | None, str]:

@@ -19,17 +19,21 @@ from commonplace.domain.errors import InvalidInputError, StorageError
 from commonplace.domain.links import (
     INDEX_NAMES,
     MARKDOWN_KINDS,
+    LinkMeaning,
     NamedDocument,
+    Resolution,
+    cut_text,
     link_key,
-    meaning_scope,
+    meaning,
     name_keys,
-    resolve,
+    read_as,
+    readings,
+    resolution,
     target_scope,
 )
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, in_order, presence, readers
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
-from commonplace.domain.sites import SiteTree
 from commonplace.index.catalogue.database import DECLARED_NAME, grow, read_meta, sql, stored_sites
 from commonplace.index.catalogue.document_rows import (
     DocumentColumns,
@@ -48,6 +52,8 @@ A target named `*` has the same key, and is then resolved together with the othe
 """
 NAMED = "named"
 """Key in `meta` of the number that grows whenever names of documents change."""
+_MARKS = frozenset("#?")
+"""Characters in a name at which the path of a link ends, unless the index knows the name."""
 LINKS_AT_ONCE = 20_000
 """Maximum number of links that are resolved together."""
 LINK_THRESHOLD = 1000
@@ -184,7 +190,7 @@ class LinkWriter:
         self._replaced: list[int] = []
         self._names: list[tuple[str, int]] = []
         self._renamed = False
-        self._targets: dict[_Means, tuple[_Columns, Address | None]] = {}
+        self._targets: dict[LinkMeaning, tuple[_Columns, Resolution]] = {}
         if self._first:
             mark_unresolved(connection, {ALL_LINKS})
 
@@ -230,7 +236,7 @@ class LinkWriter:
         one = before or after
         # A link to a parent folder has no key.
         changed |= {""} if one and one.address.name in INDEX_NAMES else set()
-        if not self._first:
+        if not self._first or (after and _MARKS & set(f"{after.address.path}{after.id}{after.title}{after.aliases}")):
             mark_unresolved(self._connection, changed)
 
     def _add_links(self, links: Sequence[LinkSides], address: Address) -> None:
@@ -238,8 +244,9 @@ class LinkWriter:
         for ordinal, sides in enumerate(links):
             if len(sides) == 1:
                 ((target, fragment, stored),) = sides
-                columns = self._target_columns(target, address)[0]
-                self._rows.append((source, ordinal, 0, every, *columns, target[0], fragment, stored))
+                columns, found = self._target_columns(target, address)
+                shown = _read_as(found.link.target, target, fragment, (stored, 0))
+                self._rows.append((source, ordinal, 0, every, *columns, target[0], *shown))
             else:
                 self._rows += self._sides(sides, source, ordinal, address)
 
@@ -247,33 +254,29 @@ class LinkWriter:
         """The rows of a link with two sides."""
         found = [self._target_columns(target, address) for target, *_ in sides]
         there = [
-            presence(to, elsewhere=bool(target[0]) and target[0] not in self._lookup.own_names)
+            presence(to.target, elsewhere=bool(target[0]) and target[0] not in self._lookup.own_names)
             for (target, *_), (_, to) in zip(sides, found, strict=True)
         ]
         both = zip(sides, found, readers(*there), strict=True)
-        for side, ((target, fragment, stored), (columns, _), of) in enumerate(both, start=1):
-            yield source, ordinal, side, int(of), *columns, target[0], fragment, stored
+        for side, ((target, fragment, stored), (columns, to), of) in enumerate(both, start=1):
+            shown = _read_as(to.link.target, target, fragment, (stored, side))
+            yield source, ordinal, side, int(of), *columns, target[0], *shown
 
-    def _target_columns(self, named: LinkTarget, source: Address) -> tuple[_Columns, Address | None]:
+    def _target_columns(self, named: LinkTarget, source: Address) -> tuple[_Columns, Resolution]:
         """The columns `key`, `target` and `attachment`, and the target."""
-        collection, target, markdown = named
-        means = (*named, target_scope(target, collection, source, self._lookup.sites, markdown=markdown))
+        collection, target, text, markdown = named
+        scope = target_scope(target, collection, source, self._lookup.sites, markdown=markdown)
+        means = collection, target, text, scope, markdown
         columns = self._targets.get(means)
         if columns is None:
             whole = f"{collection}:{target}" if collection and collection not in self._lookup.own_names else target
-            link = Link(LinkKind.MARKDOWN if markdown else LinkKind.WIKI, target, target, collection=collection)
-            found = resolve(link, source, self._lookup)
+            kind = LinkKind.MARKDOWN if markdown else LinkKind.WIKI
+            found = resolution(Link(kind, target, text or target, collection=collection), source, self._lookup)
             key = link_key(whole) if whole else None
-            columns = self._targets[means] = ((key, *_columns(found)), found)
+            columns = self._targets[means] = ((key, *_columns(found.target)), found)
         return columns
 
 
-def _means(link: Link, source: Address, sites: Sequence[SiteTree]) -> _Means:
-    """The values that determine a link's target."""
-    return link.collection, link.target, link.kind in MARKDOWN_KINDS, meaning_scope(link, source, sites)
-
-
-_Means = tuple[str, str, bool, str]
 _Columns = tuple[str | None, int | None, str | None]
 _LinkRow = tuple[int, int, int, int, str | None, int | None, str | None, str, str, str]
 
@@ -286,7 +289,7 @@ _NEXT_GROUP = "AND (l.source, l.ordinal, l.side) > (?, ?, ?) ORDER BY l.source, 
 _UNRESOLVED = (
     "(l.target IS NULL AND l.attachment IS NULL AND (l.key IN (SELECT key FROM names)"
     " OR l.key IN (SELECT value FROM json_each(?))))"
-    " OR l.target NOT IN (SELECT id FROM files)"
+    " OR l.target NOT IN (SELECT id FROM files) OR l.key IN (SELECT key FROM unsettled)"
 )
 
 
@@ -372,7 +375,7 @@ class _Resolver:
         self._anew = anew
         self._lookup = lookup
         self._here = encode(["", *lookup.own_names])
-        self._found: dict[_Means, tuple[int | None, str | None]] = {}
+        self._found: dict[LinkMeaning, tuple[int | None, str | None, str]] = {}
 
     def resolve_in_groups(self, which: str, values: Sequence[str]) -> None:
         """Resolve the links that match a condition, in groups of bounded size."""
@@ -386,27 +389,30 @@ class _Resolver:
         """Resolve some links."""
         links = [(link_from(stored, side), Address(path)) for _, _, side, path, stored, *_ in rows]
         if len(rows) > LINK_THRESHOLD:
-            self._lookup.read_names({link_key(link.target) for link, _ in links})
+            self._lookup.read_names({link_key(one.target) for link, _ in links for one in readings(link)})
         if len(self._found) > LINKS_AT_ONCE:
             self._found.clear()
         sided = {(source, ordinal) for source, ordinal, side, *_ in rows if side and self._anew}
-        changes: list[tuple[int | None, str | None, int, int, int]] = []
+        changes: list[tuple[int | None, str | None, str, str, int, int, int]] = []
         for (link, address), (source, ordinal, side, *_, target, attachment) in zip(links, rows, strict=True):
             now = self._target(link, address)
-            if now != (target, attachment):
-                changes.append((*now, source, ordinal, side))
+            if now != (target, attachment, link.target):
+                changes.append((*now[:2], *_shown(read_as(link, now[2]), side), source, ordinal, side))
         self._connection.executemany(
-            "UPDATE links SET target = ?, attachment = ? WHERE source = ? AND ordinal = ? AND side = ?", changes
+            "UPDATE links SET target = ?, attachment = ?, fragment = ?, link = ?"
+            " WHERE source = ? AND ordinal = ? AND side = ?",
+            changes,
         )
         mark_unchecked(self._connection, {target for target, *_ in changes if target is not None})
-        sided |= {(source, ordinal) for _, _, source, ordinal, side in changes if side}
+        sided |= {(source, ordinal) for *_, source, ordinal, side in changes if side}
         self._connection.executemany(_SET_READERS, [(self._here, *link) for link in sorted(sided)])
 
-    def _target(self, link: Link, address: Address) -> tuple[int | None, str | None]:
-        means = _means(link, address, self._lookup.sites)
+    def _target(self, link: Link, address: Address) -> tuple[int | None, str | None, str]:
+        """The columns `target` and `attachment`, and the path of the link's reading."""
+        means = meaning(link, address, self._lookup.sites)
         if means not in self._found:
-            found = resolve(link, address, self._lookup)
-            self._found[means] = _columns(found)
+            found = resolution(link, address, self._lookup)
+            self._found[means] = (*_columns(found.target), found.link.target)
         return self._found[means]
 
 
@@ -428,8 +434,8 @@ _SEPARATOR = "\x1f"
 _SEPARATORS = 11
 """Number of separators in a stored link. The format takes a tenth of the time of JSON."""
 
-LinkTarget = tuple[str, str, bool]
-"""The values that determine a link's document: collection, target, and whether it is a Markdown link."""
+LinkTarget = tuple[str, str, str, bool]
+"""What a link's document depends on: collection, target, the `cut_text`, and whether it is a Markdown link."""
 LinkSides = tuple[tuple[LinkTarget, str, str], ...]
 """The targets of a link's sides in order, each with the fragment and the stored link."""
 
@@ -449,11 +455,22 @@ def links_of(document: Document, named: NamedDocument) -> LinkColumns:
 
 def _sides_of(link: Link) -> LinkSides:
     if link.other is None:
-        return (((link.collection, link.target, link.kind in MARKDOWN_KINDS), link.fragment, _stored(link)),)
-    both = in_order(link) or ()
-    return tuple(
-        ((one.collection, one.target, one.kind in MARKDOWN_KINDS), one.fragment, _stored_side(one)) for one in both
-    )
+        return ((_target_of(link), link.fragment, _stored(link)),)
+    return tuple((_target_of(one), one.fragment, _stored_side(one)) for one in in_order(link) or ())
+
+
+def _target_of(link: Link) -> LinkTarget:
+    return link.collection, link.target, cut_text(link), link.kind in MARKDOWN_KINDS
+
+
+def _read_as(path: str, target: LinkTarget, fragment: str, row: tuple[str, int]) -> tuple[str, str]:
+    """The columns `fragment` and `link` of a link that is read with this path; `row` is its stored text and side."""
+    return (fragment, row[0]) if path == target[1] else _shown(read_as(link_from(*row), path), row[1])
+
+
+def _shown(link: Link, side: int) -> tuple[str, str]:
+    """The columns `fragment` and `link`."""
+    return link.fragment, _stored_side(link) if side else _stored(link)
 
 
 def link_from(stored: str, side: int) -> Link:

@@ -11,10 +11,11 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.links import (
     MARKDOWN_KINDS,
+    LinkMeaning,
     NamedDocument,
     Resolution,
     link_key,
-    meaning_scope,
+    meaning,
     name_keys,
     resolution,
     resolve_target,
@@ -53,7 +54,7 @@ class LinksAfter:
         self._gone = frozenset(gone) - came.keys()
         self._came = frozenset(came)
         self._at: dict[str, Address | None] = {}
-        self._resolutions: dict[tuple[str, str, str, bool], Resolution] = {}
+        self._resolutions: dict[LinkMeaning, Resolution] = {}
         self._named: dict[str, list[NamedDocument]] = {}
         self._files: dict[str, list[Address]] = {}
         for address in sorted(came):
@@ -96,8 +97,8 @@ class LinksAfter:
         return self.resolution(link, source).target
 
     def resolution(self, link: Link, source: Address) -> Resolution:
-        """Target of a document's link after the change, and how it is found then."""
-        means = link.collection, link.target, meaning_scope(link, source, self.sites), link.kind in MARKDOWN_KINDS
+        """Target of a document's link after the change, and how it is found then; its link may be another equal one."""
+        means = meaning(link, source, self.sites)
         if means not in self._resolutions:
             self._resolutions[means] = resolution(link, source, self)
         return self._resolutions[means]

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection as AbstractCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import NoReturn
@@ -24,7 +24,7 @@ from commonplace.domain.errors import (
     StorageError,
     TooLargeError,
 )
-from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, resolution
+from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, read_as, resolution
 from commonplace.domain.markdown.paths import slashed
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.sites import moved_url, site_of
@@ -256,7 +256,7 @@ class _Relinks:
             new = self._moves.get(target, target)
             affected = new != target or here != document.address
             way = resolution(one.link, document.address, self._before).way if affected else Way.NONE
-            if way in LASTING_WAYS and self._after.resolution(one.link, here) == (new, way):
+            if way in LASTING_WAYS and self._after.resolution(one.link, here)[:2] == (new, way):
                 continue
             if new != target and way in {Way.URL, Way.PATH}:
                 published[position] = self._url(one.link, document.address, target, new)
@@ -376,7 +376,13 @@ class EarlierLinks:
             _log.info("%s: an earlier version cannot be read, so its links are not restored: %s", here, error)
             return None
         earlier = read_document(here, raw)
-        return earlier if earlier.decodable else None
+        links = tuple(self._as_read(link, here) for link in earlier.links)
+        return replace(earlier, links=links) if earlier.decodable else None
+
+    def _as_read(self, link: Link, here: Address) -> Link:
+        """The link as it is read after the move, both sides of `[[a|b]]`."""
+        reading = read_as(link, self._after.resolution(link, here).link.target)
+        return reading._replace(other=self._as_read(reading.other, here)) if reading.other else reading
 
 
 def _states_before(collection: Collection, moves: Mapping[Address, Address]) -> Sequence[Store]:

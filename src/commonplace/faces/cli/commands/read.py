@@ -21,7 +21,7 @@ from commonplace.domain.json import Json
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.cli.options import AtOption, PageArgument, exclusive
 from commonplace.faces.cli.output import FAINT, one_line
-from commonplace.faces.cli.pages import addressed, located
+from commonplace.faces.cli.pages import named_part
 from commonplace.faces.cli.session import Session
 from commonplace.services import history, reads
 from commonplace.services.collections import Collection, Collections
@@ -57,7 +57,7 @@ def command(
     exclusive(**{"--lines": lines, "--at": at})
     span = _range(lines) if lines is not None else None
     with session.opened() as collections:
-        found = _named(collections, session.relative(page), at)
+        found = named_part(collections, session.relative(page), at)
         collection, address, part = _named_then(collections, session.relative(page), at, found)
         then = _then(session, collection, at)
         at = history.revision_at(collection, at)
@@ -78,19 +78,6 @@ def _then(session: Session, collection: Collection, at: str) -> dict[str, Json]:
     return {"at": {collection.name: moment.commit.id}}
 
 
-def _named(collections: Collections, page: str, at: str) -> tuple[Collection, Address, str]:
-    """The page and the part after `#`. If a page has the whole reference as its name, the part is ""."""
-    whole, mark, part = page.partition("#")
-    try:
-        return *_found(collections, page), ""
-    except KnowledgeError:
-        if not (at or (whole and mark)):
-            raise
-    if not (whole and mark):
-        return *addressed(collections, page), ""
-    return *(addressed if at else _found)(collections, whole), part
-
-
 def _named_then(
     collections: Collections, page: str, at: str, found: tuple[Collection, Address, str]
 ) -> tuple[Collection, Address, str]:
@@ -104,14 +91,9 @@ def _named_then(
     is_path = collection.index.record(address) and page.partition("#")[0].endswith((address.path, address.id))
     if not is_path and collection.store.history.address_at(address, moment_of(collection, at).commit.id) is None:
         with as_of(collections, at) as base, suppress(KnowledgeError):
-            then, address, part = _named(base.collections, page, "")
+            then, address, part = named_part(base.collections, page, "")
             return collections.get(then.name), address, part
     return found
-
-
-def _found(collections: Collections, page: str) -> tuple[Collection, Address]:
-    found = located(collections, page)
-    return found.collection, found.record.address
 
 
 def _passage(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import PageArgument
-from commonplace.faces.cli.pages import located
+from commonplace.faces.cli.pages import named_part
 from commonplace.faces.cli.session import Session, require_files
 from commonplace.services import reads
 
@@ -20,16 +20,13 @@ def command(session: Session, page: PageArgument) -> None:
         commonplace open "notes/idea#Next steps"
     """
     require_files(session, "An editor")
-    reference, _, heading = session.relative(page).partition("#")
     with session.opened() as collections:
-        found = located(collections, reference)
+        collection, address, heading = named_part(collections, session.relative(page))
         folder = next(
-            folder
-            for folder, one in zip(session.settings.kb, collections.members, strict=True)
-            if one is found.collection
+            folder for folder, one in zip(session.settings.kb, collections.members, strict=True) if one is collection
         )
-        passage = reads.fragment(found.collection, found.record.address, heading) if heading else None
-    file = folder.expanduser().absolute() / found.record.address.path
+        passage = reads.fragment(collection, address, heading) if heading else None
+    file = folder.expanduser().absolute() / address.path
     line = passage.first_line if passage else 1
     if session.out.as_json:
         session.out.json({"path": str(file), "line": line})

@@ -107,7 +107,9 @@ def labelled(html: LinkHtml, link: Link, key: LinkKey) -> LinkHtml:
     if link.page_last:
         return replace(html, label=link.label)
     if key.wiki and not (key.image or key.inside) and "#" in key.destination:
-        return replace(html, label=" > ".join(part.strip() for part in key.destination.split("#") if part.strip()))
+        name = f"{link.collection}:{link.target}" if link.collection else link.target
+        parts = (part.strip() for part in (name, *link.fragment.split("#")))
+        return replace(html, label=" > ".join(part for part in parts if part))
     return html
 
 

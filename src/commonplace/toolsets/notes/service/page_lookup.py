@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, Record
-from commonplace.services.collections import Collection, Collections, as_stored, record_of, record_of_new_file
+from commonplace.services.collections import (
+    Collection,
+    Collections,
+    as_stored,
+    record_of,
+    record_of_new_file,
+    reference_splits,
+)
 from commonplace.services.writes.new_paths import daily_folder, has_folder, new_page_address
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -51,7 +58,7 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
     """
     sides = [_chosen(collections, text) for text in _sides(reference)]
     for chosen, rest in sides:
-        for name, fragment in _splits(rest):
+        for name, fragment in reference_splits(rest):
             for collection in chosen:
                 record = _record(collection, name) if name else None
                 if record is not None:
@@ -70,7 +77,7 @@ def path_among(
         pages: The name of the folder and the address of each page.
     """
     chosen, rest = _chosen(collections, _unwrapped(reference))
-    for name, fragment in _splits(rest):
+    for name, fragment in reference_splits(rest):
         with suppress(InvalidInputError):
             address = parse_document_address(name)
             for collection in chosen:
@@ -144,16 +151,6 @@ def _chosen(collections: Collections, text: str) -> tuple[Sequence[Collection], 
     if collection is not None:
         return (collection,), rest.strip()
     return collections.members, text
-
-
-def _splits(text: str) -> list[tuple[str, str]]:
-    """Every split of a reference into name and fragment, because file names may contain `#`."""
-    found = [(text, "")]
-    at = text.rfind("#")
-    while at > 0:
-        found.append((text[:at].strip(), text[at + 1 :].strip()))
-        at = text.rfind("#", 0, at)
-    return found
 
 
 def _record(collection: Collection, name: str) -> Record | None:

@@ -14,7 +14,7 @@ from commonplace.domain.changes import Commit, FileStat
 from commonplace.domain.documents import Document, LinkKind
 from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.frontmatter import read_frontmatter
-from commonplace.domain.links import link_key
+from commonplace.domain.links import lookup_keys
 from commonplace.domain.past import StoreWithPast
 from commonplace.domain.query import ResolvedLink
 from commonplace.domain.revisions import is_revision, revision_of
@@ -323,7 +323,7 @@ def is_wanted(one: ResolvedLink) -> bool:
 
 def wanted(collection: Collection, path: str) -> NoteLinks | None:
     """The links to a missing note, whose name is compared case-insensitively; None if there are no links."""
-    named = collection.index.links_named([link_key(path)])
+    named = collection.index.links_named(sorted(lookup_keys(path)))
     found = [one for one in named if is_wanted(one) and fold(one.link.target) == fold(path)]
     sources = sorted({one.source.id for one in found})
     return NoteLinks(found[0].link.target, (), tuple(sources)) if found else None
