@@ -6,6 +6,7 @@ import json
 import re
 from http import HTTPStatus
 from pathlib import Path
+from typing import cast
 
 import pytest
 from lsprotocol import types
@@ -137,8 +138,7 @@ def test_the_editor(repo: GitRepo) -> None:
         for line, target in enumerate(TARGETS, start=2):
             params = types.DefinitionParams(document, types.Position(line, 5))
             found = editor.call(editor.client.text_document_definition_async, params)
-            location = found[0] if isinstance(found, list) else found
-            assert location is not None
+            (location,) = cast("list[types.Location]", found if isinstance(found, list) else [found])
             assert location.uri == editor.uri(target), line
 
 
