@@ -17,10 +17,22 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.link_syntax import read_frontmatter_links, read_html_links, read_link
+from commonplace.domain.markdown.link_syntax import (
+    read_frontmatter_links,
+    read_html_links,
+    read_link,
+    read_unused_definitions,
+)
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.markdown.sections import read_sections
-from commonplace.domain.markdown.structure import LinkEvent, Structure, definition_spans, scan, unclosed_block
+from commonplace.domain.markdown.structure import (
+    LinkDefinition,
+    LinkEvent,
+    Structure,
+    link_definitions,
+    scan,
+    unclosed_block,
+)
 from commonplace.domain.markdown.tags import body_tags
 from commonplace.domain.revisions import is_pointer
 from commonplace.domain.slugs import anchor, comparable_heading, heading_in_link
@@ -558,7 +570,8 @@ def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], htm
     definitions = _Definitions(body)
     found = [read_link(source, base, event, definitions) for event in events]
     links = [link for link in found if link]
-    return sorted([*links, *html], key=lambda link: link.span) if html else links
+    unused = list(read_unused_definitions(source, base, events, definitions())) if b"]:" in source[base:] else []
+    return sorted([*links, *html, *unused], key=lambda link: link.span) if html or unused else links
 
 
 def _html_links(
@@ -572,16 +585,16 @@ def _html_links(
 class _Definitions:
     """The link reference definitions of a body. Parsed on the first call."""
 
-    __slots__ = ("_body", "_spans")
+    __slots__ = ("_body", "_found")
 
     def __init__(self, body: str) -> None:
         self._body = body
-        self._spans: Mapping[str, tuple[int, int]] | None = None
+        self._found: Mapping[str, LinkDefinition] | None = None
 
-    def __call__(self) -> Mapping[str, tuple[int, int]]:
-        if self._spans is None:
-            self._spans = definition_spans(self._body)
-        return self._spans
+    def __call__(self) -> Mapping[str, LinkDefinition]:
+        if self._found is None:
+            self._found = link_definitions(self._body)
+        return self._found
 
 
 def _words(source: bytes, text: str) -> int:
@@ -593,7 +606,7 @@ def _tags(body: bytes, text: str, frontmatter: Frontmatter, found: Structure) ->
     tags: dict[str, str] = {}
     for tag in text_items(frontmatter.values.get("tags")):
         tags.setdefault(fold(tag.lstrip("#")), tag.lstrip("#"))
-    for tag in body_tags(body, found.opaque, lambda: definition_spans(text).values()):
+    for tag in body_tags(body, found.opaque, lambda: [one[:2] for one in link_definitions(text).values()]):
         tags.setdefault(fold(tag), tag)
     tags.pop("", None)
     return tuple(tags.values())

@@ -139,7 +139,7 @@ def link_key(target: str) -> str:
 def lookup_keys(name: str) -> frozenset[str]:
     """The lookup keys under which links look for a name: its own, and that of its part before a `#` or `?`."""
     cuts = (next((at for at, letter in enumerate(name) if letter in marks), len(name)) for marks in ("#", "#?"))
-    return frozenset(key for cut in {len(name), *cuts} if (key := link_key(name[:cut])))
+    return frozenset(key for cut in {len(name), *cuts} if (key := link_key(name[:cut].rstrip())))
 
 
 def name_keys(named: NamedDocument) -> frozenset[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from urllib.parse import unquote
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
 from commonplace.domain.frontmatter import block_range
-from commonplace.domain.markdown.structure import LinkEvent, definition_key
+from commonplace.domain.markdown.structure import LinkDefinition, LinkEvent, definition_key
 from commonplace.domain.yaml_edits import YamlNode, layout
 
 # Parses links of Markdown and HTML: the meaning of each, and the byte range of its path, which a rename rewrites.
@@ -123,7 +123,7 @@ def _html_link(source: bytes, kind: LinkKind, start: int, end: int) -> Link | No
 
 
 def read_link(
-    source: bytes, base: int, event: LinkEvent, definitions: Callable[[], Mapping[str, tuple[int, int]]]
+    source: bytes, base: int, event: LinkEvent, definitions: Callable[[], Mapping[str, LinkDefinition]]
 ) -> Link | None:
     """Parse a link of a body; None for external URLs and for links without a destination.
 
@@ -144,6 +144,27 @@ def read_link(
         end += 2 if event.kind == "Collapsed" and source.startswith(b"[]", end) else 0
         written = _defined_destination(source, base, definitions().get(definition_key(event.reference)))
     return _markdown_link(source, event, Span(base + event.start, end), written)
+
+
+def read_unused_definitions(
+    source: bytes, base: int, events: Iterable[LinkEvent], definitions: Mapping[str, LinkDefinition]
+) -> Iterator[Link]:
+    """The links of the reference definitions that no link uses, in order: a move keeps these right, too.
+
+    Args:
+        source: The whole document.
+        base: Offset of the body.
+        events: The links of the body.
+        definitions: Its definitions by `definition_key`.
+    """
+    used = {definition_key(event.reference) for event in events if event.reference}
+    for key, definition in definitions.items():
+        if key not in used and definition.destination and not _URL.match(definition.destination):
+            event = LinkEvent("Reference", False, definition.destination, key, definition.start, definition.end)
+            span = Span(base + definition.start, base + definition.end)
+            link = _markdown_link(source, event, span, _defined_destination(source, base, definition))
+            if link:
+                yield link
 
 
 def parse_wiki(text: str) -> tuple[str, str, str] | None:
@@ -281,9 +302,9 @@ def _inline_destination(source: bytes, at: int, end: int) -> tuple[int, int]:
     return _destination(source, opening.end(), end) if opening else (0, 0)
 
 
-def _defined_destination(source: bytes, base: int, definition: tuple[int, int] | None) -> tuple[int, int]:
-    opening = _DEFINITION.match(source, base + definition[0], base + definition[1]) if definition else None
-    return _destination(source, opening.end(), base + definition[1]) if opening and definition else (0, 0)
+def _defined_destination(source: bytes, base: int, definition: LinkDefinition | None) -> tuple[int, int]:
+    opening = _DEFINITION.match(source, base + definition.start, base + definition.end) if definition else None
+    return _destination(source, opening.end(), base + definition.end) if opening and definition else (0, 0)
 
 
 def _destination(source: bytes, start: int, end: int) -> tuple[int, int]:

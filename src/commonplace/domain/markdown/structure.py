@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple, TypedDict, cast
 
 from pyromark import Markdown, Options
@@ -185,10 +186,20 @@ def _line_end(source: bytes, at: int) -> int:
 _FENCE = re.compile(rb"(`{3,}|~{3,})")
 
 
-def definition_spans(text: str) -> dict[str, tuple[int, int]]:
-    """Start and end of each link reference definition of a text, by `definition_key`."""
-    found = _PARSER.reference_definitions(bounded_tables(text))
-    return {definition_key(label): (entry["span"]["start"], entry["span"]["end"]) for label, entry in found.items()}
+class LinkDefinition(NamedTuple):
+    """A link reference definition: `[label]: destination`."""
+
+    start: int
+    end: int
+    destination: str
+    """The destination without escapes and entities, still percent-encoded."""
+
+
+def link_definitions(text: str) -> dict[str, LinkDefinition]:
+    """The link reference definitions of a text by `definition_key`, in text order."""
+    found = _PARSER.reference_definitions(bounded_tables(text)).items()
+    every = [(key, LinkDefinition(one["span"]["start"], one["span"]["end"], one["dest"])) for key, one in found]
+    return {definition_key(label): definition for label, definition in sorted(every, key=itemgetter(1))}
 
 
 def definition_key(label: str) -> str:

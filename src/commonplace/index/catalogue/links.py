@@ -435,7 +435,7 @@ _SEPARATORS = 11
 """Number of separators in a stored link. The format takes a tenth of the time of JSON."""
 
 LinkTarget = tuple[str, str, str, bool]
-"""What a link's document depends on: collection, target, the `cut_text`, and whether it is a Markdown link."""
+"""The values that determine a link's document: collection, target, `cut_text`, whether it is a Markdown link."""
 LinkSides = tuple[tuple[LinkTarget, str, str], ...]
 """The targets of a link's sides in order, each with the fragment and the stored link."""
 

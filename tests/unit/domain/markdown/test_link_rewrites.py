@@ -145,7 +145,12 @@ def test_only_the_named_links_change() -> None:
     assert result == b"[[a]] [[b]] [[a]]"
 
 
-@each_case("name", ["a|b.md", "a[b].md", "a^b.md", "a#b.md", "kb:b.md"])
+@each_case("name", ["C#.md", "a^b.md", "why?.md", "a#b.md"])
+def test_a_name_at_which_a_path_could_end_is_written(name: str) -> None:
+    assert after_rename("[[old idea]]", new=Address(name)) == f"[[{name.removesuffix('.md')}]]"
+
+
+@each_case("name", ["a|b.md", "a[b].md", "#b.md", "kb:b.md"])
 def test_a_name_that_a_wikilink_cannot_hold_is_refused(name: str) -> None:
     with pytest.raises(InvalidInputError, match="cannot be written in a wiki link"):
         after_rename("[[old idea]]", new=Address(name))

@@ -19,7 +19,7 @@ def link(text: str) -> Link:
 
 
 def target(text: str, side: PageSide, there: Mapping[str, Address], collection: str = "") -> tuple[str, Address | None]:
-    taken, address = chosen(link(text), side, lambda one: there.get(one.target), collection)
+    taken, address = chosen(link(text), side, lambda one: (one, there.get(one.target)), collection)
     return taken.target, address
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from cases import each_case
-from commonplace.domain.markdown.structure import MAX_LABEL_PIECES, definition_key, definition_spans, scan
+from commonplace.domain.markdown.structure import MAX_LABEL_PIECES, definition_key, link_definitions, scan
 
 
 def test_headings_have_their_level_and_their_bytes() -> None:
@@ -91,9 +91,10 @@ def test_odd_texts_are_read_without_an_error(text: str) -> None:
 
 def test_definitions_are_found_by_the_form_in_which_labels_are_compared() -> None:
     text = "ü\n\n[Fóo\n  BAR]: <b.md> 'title'\n[other]: c.md\n"
-    spans = definition_spans(text)
+    spans = link_definitions(text)
     assert set(spans) == {"fóo bar", "other"}
-    start, end = spans["other"]
+    start, end, destination = spans["other"]
+    assert destination == "c.md"
     assert text.encode()[start:end].decode().strip() == "[other]: c.md"
 
 

@@ -26,10 +26,10 @@ def test_a_document_of_plain_values_is_the_document(path: str) -> None:
 def test_a_document_has_its_names_its_links_and_its_text() -> None:
     document = prepare(FileToParse("notes/a.md", "revision", PAGES["notes/a.md"].encode()))
     assert document.columns.names.aliases == ("Eins", 'Ein "s"')
-    assert set(document.links.keys) == {"a", "one", "titel #tag", "eins", 'ein "s"'}
+    assert set(document.links.keys) == {"a", "one", "titel #tag", "titel", "eins", 'ein "s"'}
     assert [[target for target, *_ in sides] for sides in document.links.rows] == [
-        [("", "b", False), ("", "c", False)],
-        [("", "i.png", True)],
+        [("", "b", "", False), ("", "c", "", False)],
+        [("", "i.png", "", True)],
     ]
     assert document.text.title.startswith("titel")
     assert document.columns.tags == (("x", "X"), ("x/y", "x/y"), ("tag", "tag"))

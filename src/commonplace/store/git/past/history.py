@@ -186,10 +186,9 @@ class GitHistory:
     def renames(self, commit: str) -> Renames:
         """The old address of each file that a commit of the current branch renamed, by its new address."""
         found = named_object(self._repository, self._ancestors, self.head(), checked(commit))
-        parents = parents_of(found) if isinstance(found, pygit2.Commit) else []
-        if not isinstance(found, pygit2.Commit) or not parents:
-            return {}
-        return self._renames.renames(TreeDiff(self._repository), found, parents[0])
+        if isinstance(found, pygit2.Commit) and (parents := parents_of(found)):
+            return self._renames.renames(TreeDiff(self._repository), found, parents[0])
+        return {}
 
     def read(self, address: Address, revision: str) -> bytes:
         """The document as of a commit or tag, or its version with this blob id.
@@ -547,8 +546,7 @@ class DocumentSpans:
         if not self._lock.acquire(blocking=False):
             return ""
         try:
-            every = (known.spans for known in reversed(self._known.values()))
-            found = next((spans[address] for spans in every if address in spans), None)
+            found = next((one.spans[address] for one in reversed(self._known.values()) if address in one.spans), None)
         finally:
             self._lock.release()
         return found.first.id if found else ""

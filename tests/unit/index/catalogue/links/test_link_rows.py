@@ -40,7 +40,7 @@ def test_a_link_comes_back_as_it_was() -> None:
 
 def test_the_last_side_of_a_link_comes_back_by_its_own_row() -> None:
     (first, last) = rows(document("[[a|b]]"))[0]
-    assert (first[0], last[0]) == (("", "a", False), ("", "b", False))
+    assert (first[0], last[0]) == (("", "a", "", False), ("", "b", "", False))
     back = link_from(last[-1], 2)
     assert (back.target, back.page_last, back.other and back.other.target) == ("b", True, "a")
 
