@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -26,7 +26,6 @@ from commonplace.domain.markdown.link_syntax import (
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.markdown.sections import read_sections
 from commonplace.domain.markdown.structure import (
-    LinkDefinition,
     LinkEvent,
     Structure,
     link_definitions,
@@ -567,7 +566,7 @@ def _title(address: Address, values: Mapping[str, Json], sections: Sequence[Sect
 
 
 def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], html: Sequence[Link]) -> Sequence[Link]:
-    definitions = _Definitions(body)
+    definitions = cache(lambda: link_definitions(body))
     found = [read_link(source, base, event, definitions) for event in events]
     links = [link for link in found if link]
     unused = list(read_unused_definitions(source, base, events, definitions())) if b"]:" in source[base:] else []
@@ -580,21 +579,6 @@ def _html_links(
     """The links in HTML that the parser reported, and in tags of `written` that `source` has blanks for."""
     links = [link for start, end in html for link in read_html_links(source, base + start, base + end)]
     return links + [link for start, end in tags for link in read_html_links(written, base + start, base + end)]
-
-
-class _Definitions:
-    """The link reference definitions of a body. Parsed on the first call."""
-
-    __slots__ = ("_body", "_found")
-
-    def __init__(self, body: str) -> None:
-        self._body = body
-        self._found: Mapping[str, LinkDefinition] | None = None
-
-    def __call__(self) -> Mapping[str, LinkDefinition]:
-        if self._found is None:
-            self._found = link_definitions(self._body)
-        return self._found
 
 
 def _words(source: bytes, text: str) -> int:
