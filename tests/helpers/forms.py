@@ -12,7 +12,7 @@ HTML = {"Accept": "text/html"}
 FORM = "application/x-www-form-urlencoded"
 
 
-def sent(server: Server, path: str, *, key: str = "", origin: str | None = None, **fields: str) -> Answer:
+def sent(server: Server, path: str, /, *, key: str = "", origin: str | None = None, **fields: str) -> Answer:
     """The response to a form of a page of the server; `origin` "" sends none."""
     headers = {**HTML, "Content-Type": FORM, "Origin": server.url if origin is None else origin}
     lines = {name: text.replace("\r\n", "\n").replace("\n", "\r\n") for name, text in fields.items()}

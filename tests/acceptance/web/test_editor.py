@@ -176,16 +176,59 @@ def test_the_keyboard_leaves_the_editor_and_reaches_everything(page: Page, serve
     assert page.evaluate("document.activeElement.className") == "edit-host"
     page.keyboard.type("x")
     page.keyboard.press("Tab")
-    for _ in range(8):
+    for _ in range(30):  # links of the preview among them
         if page.evaluate("document.activeElement.value") == "save":
             return
         page.keyboard.press("Tab")
     raise AssertionError("Tab does not reach Save")
 
 
+def test_boxes_are_ticked_in_place_one_after_the_other(page: Page, server: Server, repo: GitRepo) -> None:
+    opened(page, f"{server.url}/p/tea")
+    page.evaluate("window.same = true")
+    boxes = page.locator("article").get_by_role("checkbox")
+    boxes.nth(0).focus()
+    page.keyboard.press("Space")
+    expect(boxes.nth(0)).to_have_attribute("aria-checked", "true")
+    boxes.nth(1).click()
+    expect(boxes.nth(1)).to_have_attribute("aria-checked", "true")
+    boxes.nth(0).click()
+    expect(boxes.nth(0)).to_have_attribute("aria-checked", "false")
+    assert page.evaluate("window.same"), "the page was not loaded again"
+    assert (repo.path / "tea.md").read_text() == TEA.replace("[ ] Warm", "[x] Warm")
+    assert repo.git("log", "--format=%s", "-3").splitlines() == [
+        "Untick: Buy leaves",
+        "Tick: Warm the pot",
+        "Tick: Buy leaves",
+    ]
+
+
+def test_a_page_is_made_moved_deleted_and_restored(page: Page, server: Server, repo: GitRepo) -> None:
+    opened(page, f"{server.url}/p/guides/cup")
+    page.get_by_role("link", name="Create this page").click()
+    editor(page)
+    page.keyboard.type("For [[tea]].")
+    page.keyboard.press("Control+s")
+    page.wait_for_url("**/p/guides/cup")
+    page.get_by_role("link", name="Move").click()
+    page.get_by_label("New path").fill("mug")
+    page.get_by_role("button", name="See what changes").click()
+    page.get_by_role("button", name="Move it").click()
+    page.wait_for_url("**/p/guides/mug")
+    page.get_by_role("link", name="Delete").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.locator("h1")).to_have_text("This page was removed")
+    page.get_by_role("button", name="Restore it").click()
+    page.wait_for_url("**/p/guides/mug")
+    assert (repo.path / "guides/mug.md").read_text() == "# cup\n\nFor [[tea]]."
+
+
 @needs_npm
 @pytest.mark.timeout(300)
 def test_everybody_can_use_the_editor_and_the_merge(page: Page, server: Server, repo: GitRepo) -> None:
+    for path in ("p/tea", "new/?path=x", "move/tea?to=leaves", "delete/tea", "history/tea"):
+        opened(page, f"{server.url}/{path}")
+        assert violations(page) == [], path
     opened(page, f"{server.url}/edit/tea")
     expect(page.locator(".edit-preview")).to_contain_text("Boil water.", timeout=15_000)
     assert violations(page) == []

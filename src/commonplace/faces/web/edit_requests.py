@@ -31,7 +31,7 @@ def run_editing(editing: EditingView, request: PageRequest) -> PageResponse:
         KnowledgeError: as from the view. Nothing was written.
     """
     writes = editing.writes and request.method != "GET"
-    with _as_proposer(request, writes=writes) as own:
+    with _as_proposer(request, writes=writes or editing.plans) as own:
         if not writes or request.tier == "propose":
             return editing.view(own)
         with recording_retained(), recording_waiting_index(), recording_writes():

@@ -138,6 +138,8 @@ class EditingView:
     """Maximum size in bytes of a request's body."""
     writes: bool = True
     """Whether a request other than GET writes."""
+    plans: bool = False
+    """Whether GET plans a write without making it, for which it needs what it would write."""
 
 
 @dataclass(frozen=True, slots=True)

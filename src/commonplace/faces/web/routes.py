@@ -16,6 +16,7 @@ from commonplace.faces.web.views import (
     graph,
     home,
     lists,
+    page_actions,
     quality,
     search,
     sites,
@@ -57,6 +58,12 @@ VIEWS: dict[str, View] = {
 }
 EDITING: dict[str, EditingView] = {
     "edit": EditingView(view=editor.edit),
+    "new": EditingView(view=page_actions.new),
+    "daily": EditingView(view=page_actions.daily, methods=("GET",)),
+    "move": EditingView(view=page_actions.move, plans=True),
+    "delete": EditingView(view=page_actions.delete),
+    "restore": EditingView(view=page_actions.restored, methods=("POST",)),
+    "tick": EditingView(view=page_actions.ticked, methods=("POST",)),
     "render": EditingView(view=editor.render, methods=("POST",), writes=False),
 }
 """Views of callers who may write or propose; nobody else reaches them."""

@@ -20,6 +20,7 @@ from commonplace.domain.query import Record
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.web.exchange import PageRequest
 from commonplace.faces.web.markup.page import Renderer
+from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
@@ -39,6 +40,8 @@ MAX_NAMED = 10
 _SHOWN_ELSEWHERE = frozenset({"title", "tags", "tag", "aliases", "alias"})
 _TRAILER = re.compile(r"(?im)^co-authored-by:\s*([^<\n]+?)\s*(?:<[^>\n]*>)?\s*$")
 _URL = re.compile(r"https?://\S+")
+_TASK_PLACE = re.compile(rf' {TASK_ATTRIBUTE}="\d+"')
+_TASK_BOX = re.compile(rf'<input [^<>]*{TASK_ATTRIBUTE}="(\d+)"[^<>]*>')
 _ANCHOR = re.compile(r'<a class="anchor" href="#([^"<>]*)"[^<>]*>#</a>')
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 """Mask of a byte's two high bits, and their value in UTF-8 continuation bytes."""
@@ -73,19 +76,30 @@ def rendered_now(request: PageRequest, collection: Collection, document: Documen
     return Markup(renderer_for(request, collection).document(document, span))  # noqa: S704 - sanitized
 
 
-def with_edit_links(html: Markup, edit_url: str) -> Markup:
-    """The HTML of a page with a link at each heading to the editor of its section.
+def for_reader(html: Markup, edit_url: str) -> Markup:
+    """The HTML of a page as its reader gets it: for one who may edit it, sections and tasks have links and buttons.
 
     Args:
         html: Rendered HTML.
         edit_url: URL of the page's editor; "" for a reader who may not edit it.
     """
     if not edit_url:
-        return html
+        return Markup(_TASK_PLACE.sub("", html)) if TASK_ATTRIBUTE in html else html  # noqa: S704 - sanitized
     link = (
         f'<a class="anchor edit-section" href="{escape(edit_url)}?section=\\1" aria-label="Edit this section">Edit</a>'
     )
-    return Markup(_ANCHOR.sub(rf"\g<0> {link}", str(html)))  # noqa: S704 - sanitized, and a URL that is escaped
+    linked = _ANCHOR.sub(rf"\g<0> {link}", str(html))
+    return Markup(_TASK_BOX.sub(_task_button, linked))  # noqa: S704 - sanitized, and what this module writes
+
+
+def _task_button(box: re.Match[str]) -> str:
+    """A button in the place of a task's box. It belongs to the form below the page."""
+    done = " checked" in box[0]
+    state, label = ("true", "Done") if done else ("false", "To do")
+    return (
+        f'<button type="submit" form="ui-tasks" name="task" value="{box[1]}-{int(not done)}" class="task-box" '
+        f'role="checkbox" aria-checked="{state}" aria-label="{label}"></button>'
+    )
 
 
 def edit_url(request: PageRequest, found: FoundDocument, document: Document) -> str:

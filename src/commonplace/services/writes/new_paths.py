@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import datetime
 
 from commonplace.domain.addresses import Address, fold, is_document_path, parse_document_address
-from commonplace.domain.errors import AlreadyExistsError, InvalidInputError
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from commonplace.domain.links import link_key
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.query import Filter, ListQuery
@@ -20,6 +21,9 @@ TEMPLATE_FOLDERS = ("templates", "Templates", "_templates")
 """Folders that are searched for templates of new pages, in this order."""
 DAILY_FOLDER = "daily"
 """Folder of daily pages if there is none yet."""
+DAILY = "daily"
+"""Name of the template for daily pages."""
+_FIELD = re.compile(r"\{\{\s*(title|date|time)\s*\}\}")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_NAMED_PAGES = 3
 """Maximum number of pages of the same name that an error names."""
@@ -93,6 +97,42 @@ def daily_folder(collection: Collection) -> str:
     """The folder with most pages that are named by a date; `DAILY_FOLDER` if there is no such page."""
     folders = Counter(address.folder for address in collection.index.revisions() if _DAY.fullmatch(address.stem))
     return max(folders, key=lambda one: (folders[one], one)) if folders else DAILY_FOLDER
+
+
+def daily_address(collection: Collection, now: datetime) -> Address:
+    """The address of the page of a day, in the folder that contains most pages named by a date."""
+    folder = daily_folder(collection)
+    return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
+
+
+def template_names(collection: Collection) -> list[str]:
+    """The names of the templates for new pages."""
+    return sorted({one.stem for one in collection.index.revisions() if one.folder in TEMPLATE_FOLDERS})
+
+
+def new_page_text(collection: Collection, title: str, now: datetime, template: str = "", *, daily: bool = False) -> str:
+    """The text of a new page from a template; a heading without one. A daily page has its own template if there is one.
+
+    Raises:
+        NotFoundError: kind "template": there is no such template; context holds `nearest`, the names of all.
+    """
+    named = template or (DAILY if daily else "")
+    values = {"title": title, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
+    for folder in TEMPLATE_FOLDERS if named else ():
+        try:
+            raw = collection.store.read(parse_document_address(f"{folder}/{named}"))
+        except NotFoundError:
+            continue
+        return _FIELD.sub(lambda found: values[found[1]], raw.decode("utf-8", "replace"))
+    if template:
+        known = template_names(collection)
+        raise NotFoundError(
+            f"There is no template {template!r}.",
+            kind="template",
+            hint=f"Templates: {', '.join(known)}." if known else "Templates are pages in the folder templates/.",
+            nearest=known,
+        )
+    return f"# {title}\n\n"
 
 
 def has_folder(collection: Collection, path: str) -> bool:

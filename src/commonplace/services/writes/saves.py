@@ -10,8 +10,9 @@ from commonplace.domain.browser_text import section_span, with_browser_text
 from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ConflictError, KnowledgeError, NotFoundError
-from commonplace.domain.merge import MergeRegion, merge_regions
+from commonplace.domain.merge import MergeRegion, merge_regions, merge_texts
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.tasks import tasks_of, with_task
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import replace as replace_document
 from commonplace.services.writes.overwrites import WriteReceipt, WriteRequest
@@ -78,6 +79,41 @@ def save(collection: Collection, address: Address, opened: OpenedText, text: str
         if isinstance(error, StaleTextError):
             raise
         raise StaleTextError(address, base, mine, current_bytes(collection, address)) from error
+
+
+def tick(
+    collection: Collection, address: Address, opened: OpenedText, at: int, intent: WriteRequest, *, done: bool
+) -> WriteReceipt:
+    """Tick a task of a page, or untick it. Other changes since the page was opened stay.
+
+    Args:
+        collection: Collection of the page.
+        address: Address of the page.
+        opened: The version in which the task was seen.
+        at: Byte offset of the task's mark in that version.
+        intent: As for any write.
+        done: Whether the task is done afterwards.
+
+    Raises:
+        StaleTextError: the line of the task was changed since. Nothing was written.
+        ConflictError: it is not known any more how the page was.
+        NotFoundError: there is no task at this place.
+    """
+    base, current = opened_bytes(collection, address, opened), current_bytes(collection, address)
+    if base is None or current is None:
+        raise ConflictError("The page has changed since it was shown.", kind="document", hint="Open it again.")
+    document = read_document(address, base)
+    task = next((one for one in tasks_of(document) if one.at == at), None)
+    if task is None:
+        raise NotFoundError("There is no task at this place.", kind="task", hint="Open the page again.")
+    ticked = with_task(document, task, done=done)
+    merged = merge_texts(base, ticked, current)
+    if merged.content is None:
+        raise StaleTextError(address, base, ticked, current)
+    message = intent.message or f"{'Tick' if done else 'Untick'}: {task.text}"
+    return replace_document(
+        collection, address, merged.content, replace(intent, message=message, expected=revision_of(current))
+    )
 
 
 def edited_bytes(address: Address, base: bytes | None, section: str, text: str) -> bytes:

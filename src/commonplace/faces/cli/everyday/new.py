@@ -6,15 +6,14 @@ of today. `findings` is there as in the answer of `write`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from commonplace.domain.addresses import Address, is_document_path, parse_document_address, portable_name
-from commonplace.domain.errors import ConfigError, NotFoundError
+from commonplace.domain.addresses import Address, is_document_path, portable_name
+from commonplace.domain.errors import ConfigError
 from commonplace.domain.findings import NewFindings
 from commonplace.faces.cli.everyday.editor import open_in_editor
 from commonplace.faces.cli.options import OptionalPageArgument
@@ -27,13 +26,8 @@ from commonplace.services.collections import Collection
 from commonplace.services.findings import findings_of_writes
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.links_after import RedirectedLink, redirected_by
-from commonplace.services.writes.new_paths import TEMPLATE_FOLDERS, daily_folder, new_page_address
+from commonplace.services.writes.new_paths import daily_address, new_page_address, new_page_text
 from commonplace.services.writes.recorded import recording_writes
-
-DAILY = "daily"
-"""Name of the template for daily pages."""
-
-_FIELD = re.compile(r"\{\{\s*(title|date|time)\s*\}\}")
 
 
 def command(
@@ -69,11 +63,11 @@ def command(
     with session.opened_for_writing(commit=not no_commit) as collections, recording_writes() as done:
         collection = collections.members[0]
         title, name = _title_and_name(session.relative(page or ""))
-        address = _daily_address(collection, now) if daily else new_page_address(collection, name)
+        address = daily_address(collection, now) if daily else new_page_address(collection, name)
         redirected: Sequence[RedirectedLink] = ()
         known = collection.index.record(address) if daily else None
         if known is None:
-            text = _text(collection, title or address.stem, template, daily, now)
+            text = new_page_text(collection, title or address.stem, now, template, daily=daily)
             redirected = redirected_by(collection, address, None, text.encode())
             written = writes.create(collection, address, text.encode(), WriteRequest())
             revision, commit, action = written.revision, written.commit, "created"
@@ -133,30 +127,3 @@ def _show(
 def _first_line(action: str) -> int:
     """The line at which the editor opens a page: below the heading of a new page, else the first."""
     return 3 if action == "created" else 1
-
-
-def _daily_address(collection: Collection, now: datetime) -> Address:
-    """The address of today's page, in the folder that contains most pages named by a date."""
-    folder = daily_folder(collection)
-    return parse_document_address(f"{folder}/{now:%Y-%m-%d}" if folder else f"{now:%Y-%m-%d}")
-
-
-def _text(collection: Collection, title: str, named: str, daily: bool, now: datetime) -> str:
-    """The text of a new page, from the named template, or from the one of daily pages if there is one."""
-    template = named or (DAILY if daily else "")
-    values = {"title": title, "date": f"{now:%Y-%m-%d}", "time": f"{now:%H:%M}"}
-    for folder in TEMPLATE_FOLDERS if template else ():
-        try:
-            raw = collection.store.read(parse_document_address(f"{folder}/{template}"))
-        except NotFoundError:
-            continue
-        return _FIELD.sub(lambda found: values[found[1]], raw.decode("utf-8", "replace"))
-    if named:
-        known = sorted(one.stem for one in collection.index.revisions() if one.folder in TEMPLATE_FOLDERS)
-        raise NotFoundError(
-            f"There is no template {template!r}.",
-            kind="template",
-            hint=f"Templates: {', '.join(known)}." if known else "Templates are pages in the folder templates/.",
-            nearest=known,
-        )
-    return f"# {title}\n\n"

@@ -14,7 +14,7 @@ from commonplace.domain.markdown.tags import body_tags
 from commonplace.faces.web.markup.blocks import Callout, Footnotes, callout_open
 from commonplace.faces.web.markup.code import code_html
 from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, html_links, link_key
-from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, Budget
+from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, TASK_ATTRIBUTE, TASK_MARK, Budget
 
 Events = Iterator[tuple[Event, int, int]]
 _CALLOUT = re.compile(rb"[ \t]*>[ \t]*\[!([A-Za-z][\w -]{0,30})\]([+-]?)[ \t]*")
@@ -52,6 +52,8 @@ class Scope:
     """Anchors of headings, by the byte offset of the heading's line; a heading without an anchor gets no id."""
     footnotes: Footnotes
     budget: Budget = field(default_factory=Budget)
+    offset: int = -1
+    """Byte offset of the source in its document, so that a task's box names its place; -1 if boxes name none."""
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ class HtmlWriter:
     parsed: Parsed
     scope: Scope
     base: int
-    """Byte offset of the piece in its document; -1 if headings get no ids."""
+    """Byte offset of the piece in the source; -1 if headings get no ids, and boxes no place."""
     out: list[str] = field(default_factory=list[str])
     _quotes: list[Callout | None] = field(default_factory=list["Callout | None"])
     _links: int = 0
@@ -95,7 +97,7 @@ class HtmlWriter:
             elif "End" in event:
                 self._end(event["End"])
             else:
-                self._leaf(event)
+                self._leaf(event, start)
         self._count()
         return "".join(self.out)
 
@@ -109,7 +111,7 @@ class HtmlWriter:
             text = self.parsed.source[self._skip_to : end].decode("utf-8", "replace") if end > self._skip_to else ""
         self.out.append(text_html(text, links=not self._links))
 
-    def _leaf(self, event: dict[str, Any]) -> None:
+    def _leaf(self, event: dict[str, Any], start: int) -> None:
         ((name, value),) = event.items()
         match name:
             case "Code":
@@ -124,7 +126,9 @@ class HtmlWriter:
                 self.out.append(self.scope.footnotes.reference(value))
             case "TaskListMarker":
                 state = ("checked ", "Done") if value else ("", "To do")
-                self.out.append(f'<input type="checkbox" disabled {state[0]}aria-label="{state[1]}"> ')
+                own = self.scope.offset >= 0 and self.base >= 0
+                mark = f'{TASK_ATTRIBUTE}="{TASK_MARK}{self.scope.offset + self.base + start + 1}" ' if own else ""
+                self.out.append(f'<input type="checkbox" disabled {state[0]}{mark}aria-label="{state[1]}"> ')
             case _:
                 pass
 

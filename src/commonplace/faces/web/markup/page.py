@@ -126,7 +126,8 @@ class Renderer:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
         anchors = {one.start - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
         footnotes = Footnotes(scope=f"{MAX_EMBEDS - self.embeds.left}-" if self.within else "")
-        return _Body(self.links(document), footnotes, budget=budget).html(source, anchors)
+        offset = start if with_anchors and document.decodable else -1
+        return _Body(self.links(document), footnotes, budget=budget, offset=offset).html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
         """Provides the HTML of a document's links."""
@@ -230,6 +231,8 @@ class _Body:
     footnotes: Footnotes = field(default_factory=Footnotes)
     known: dict[LinkKey, LinkHtml] = field(default_factory=dict[LinkKey, LinkHtml])
     budget: Budget = field(default_factory=Budget)
+    offset: int = -1
+    """Byte offset of the source in its document; -1 if the boxes of tasks name no place."""
 
     def html(self, source: bytes, anchors: Mapping[int, str]) -> str:
         """The HTML, followed by the footnotes."""
@@ -246,14 +249,14 @@ class _Body:
         found = list(pieces(source)) if depth < MAX_DEPTH else [Piece(source, 0)]
         parsed = [parse(piece.text, self.budget) if not piece.admonition else Parsed(b"", ()) for piece in found]
         self._resolve(parsed)
-        scope = Scope(self._link, anchors, self.footnotes, self.budget)
+        scope = Scope(self._link, anchors, self.footnotes, self.budget, -1 if depth else self.offset)
         out: list[str] = []
         for piece, one in zip(found, parsed, strict=True):
             if piece.admonition:
                 inside = self._written(piece.text, {}, depth + 1)
                 out.append(admonition_html(piece.admonition, piece.title, inside, fold=piece.fold))
             else:
-                out.append(HtmlWriter(one, scope, piece.start if anchors else -1).run())
+                out.append(HtmlWriter(one, scope, piece.start if anchors or not depth else -1).run())
         return "".join(out)
 
     def _resolve(self, parsed: Sequence[Parsed]) -> None:

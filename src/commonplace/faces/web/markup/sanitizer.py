@@ -11,11 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
+from secrets import token_hex
 
 import nh3
 
 from commonplace.faces.worker_threads import go_on
 
+TASK_ATTRIBUTE = "data-task"
+"""Attribute of a task's box with the byte offset of its mark in the document."""
+TASK_MARK = f"{token_hex(8)}-"
+"""Beginning of the attribute's value before sanitizing, unknown to authors, so that no page can forge it."""
 ID_PREFIX = "ui-"
 """Prefix of the ids of the page layout; removed from documents."""
 
@@ -31,7 +36,7 @@ _ATTRIBUTES = {
     "audio": {"src", "controls", "preload"},
     "video": {"src", "poster", "controls", "preload", "width", "height"},
     "source": {"src", "srcset", "sizes", "media", "type"},
-    "input": {"type", "checked", "disabled", "aria-label"},
+    "input": {"type", "checked", "disabled", "aria-label", TASK_ATTRIBUTE},
     "details": {"open"},
     "ol": {"start", "reversed", "type"},
     "li": {"value"},
@@ -101,15 +106,15 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
     def attribute(tag: str, name: str, value: str) -> str | None:
         if name in {"id", "name"}:
             return None if value.startswith(ID_PREFIX) else value
+        if name == TASK_ATTRIBUTE:
+            return _place_of(value)
         if name in {"src", "poster"} or (name == "href" and tag == "a"):
             return _url(tag, value, rebase, own)
         if name == "srcset":  # of this server only; other URLs are not rebased here
             return value if all(url.startswith(own) for url in _CANDIDATE.findall(value)) else None
         if name == "cite":  # browsers show it to nobody; a source is a page of the web
             return value if value.strip().lower().startswith(("https://", "http://")) else None
-        if tag == "input" and name == "type":
-            return "checkbox"
-        return value
+        return "checkbox" if tag == "input" and name == "type" else value
 
     clean = nh3.clean(
         html,
@@ -123,6 +128,11 @@ def sanitized(html: str, rebase: Rebase, local: tuple[str, ...] = ()) -> str:
         strip_comments=True,
     )
     return _UNNAMED.sub('<img alt=""', clean) if "<img" in clean else clean
+
+
+def _place_of(value: str) -> str | None:
+    """The place of a task's box; None if the renderer did not write it."""
+    return value.removeprefix(TASK_MARK) if value.startswith(TASK_MARK) else None
 
 
 def _nesting(html: str) -> int:

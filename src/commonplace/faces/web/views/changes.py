@@ -107,6 +107,7 @@ def history(request: PageRequest) -> PageResponse:
         address=address,
         commits=[(shown.shown_commit(one), _has(collection, address, one.id)) for one in found[:HISTORY_SIZE]],
         more=len(found) > HISTORY_SIZE,
+        restores=request.may_edit(collection),
         number=number,
         crumbs=breadcrumbs(request, collection, address.folder),
     )

@@ -11,6 +11,7 @@ from commonplace.domain.addresses import Address, is_attachment_name
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.domain.revisions import revision_of
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.code import language_and_direction
@@ -19,6 +20,7 @@ from commonplace.faces.web.navigation import NavigationHtml
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.shown import gives_file, spans_of, visible
 from commonplace.faces.web.urls import possible_addresses
+from commonplace.faces.web.views.page_actions import new_url, trashed_address
 from commonplace.services.collections import Collection, Collections, FoundDocument
 from commonplace.services.history import last_change, revision_at
 from commonplace.services.past import SectionChange, as_of, is_moment, section_blame
@@ -92,9 +94,10 @@ def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = Fals
         record=record,
         collection=collection,
         document=text,
-        html=shown.with_edit_links(shown.rendered(request, collection, text, (part.start, part.end)), edit),
+        html=shown.for_reader(shown.rendered(request, collection, text, (part.start, part.end)), edit),
         edit=edit,
         forge=site.settings.edit_url.replace("{path}", quote(record.address.path)),
+        revision=revision_of(text.raw) if edit else "",
         part=part,
         parts=all_parts,
         url=url,
@@ -211,6 +214,7 @@ def _version(
     return page(
         request,
         "version.html",
+        restores=request.may_edit(collection),
         collection=collection,
         document=text,
         at=at,
@@ -252,6 +256,8 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         request,
         "missing.html",
         404,
+        in_trash=None if gone else trashed_address(request, collection, path),
+        new="" if is_attachment_name(path) else new_url(request, collection, path),
         collection=collection,
         path=path,
         gone=gone,

@@ -58,10 +58,7 @@ class EditForm:
 def edit(request: PageRequest) -> PageResponse:
     """The editor of a page or a section; with POST, what its buttons do."""
     collection, path = request.located()
-    if not request.may_edit(collection):
-        raise ForbiddenError(
-            f"Pages of {collection.name} cannot be changed here.", kind="collection", hint=_refusal(collection)
-        )
+    require_edits(request, collection)
     found = document_at_path(collection, path)
     if request.method == "POST":
         return _sent(request, collection, found.record.address if found else _address(path))
@@ -70,6 +67,18 @@ def edit(request: PageRequest) -> PageResponse:
             "There is no such page.", kind="document", nearest=collection.index.nearest(path or "index")
         )
     return _edit_page(request, _opened_form(request, found))
+
+
+def require_edits(request: PageRequest, collection: Collection) -> None:
+    """Check that the caller may change pages of a collection.
+
+    Raises:
+        ForbiddenError: kind "collection".
+    """
+    if not request.may_edit(collection):
+        raise ForbiddenError(
+            f"Pages of {collection.name} cannot be changed here.", kind="collection", hint=_refusal(collection)
+        )
 
 
 def _refusal(collection: Collection) -> str:
@@ -147,6 +156,8 @@ def _edit_page(
         title=_title(collection, address),
         action=urls.view("edit", collection.name, address.path),
         preview=urls.view("render", collection.name, address.path),
+        complete=urls.view("complete", collection.name, ""),
+        upload=urls.view("attach", collection.name, address.path),
         draft=f"{collection.name}/{address.path}#{form.section}",
         crumbs=breadcrumbs(request, collection, address.folder),
         problem=problem,
@@ -171,14 +182,14 @@ def _sent(request: PageRequest, collection: Collection, address: Address) -> Pag
     )
     action = fields.get("action", "save")
     if action == "preview":
-        html = _rendered_text(request, collection, address, fields["text"], 1).body.decode()
+        html = rendered_text(request, collection, address, fields["text"], 1).body.decode()
         return _edit_page(request, _again(request, collection, address), html=html)
     if action == "merge":
         return _merged(request, collection, address, opened)
     try:
         receipt = _saved(request, collection, address, opened)
     except StaleTextError as error:
-        return _stale_page(request, collection, error)
+        return stale_page(request, collection, error)
     except KnowledgeError as error:
         return _edit_page(request, _again(request, collection, address), error_mapping(error).http, problem=error)
     return after_write(request, collection, receipt.address, opened.section)
@@ -235,7 +246,7 @@ class MergeRow:
     """The side that changed it: `you`, `others`, or `both` in the same way; unused for a conflict."""
 
 
-def _stale_page(request: PageRequest, collection: Collection, error: StaleTextError) -> PageResponse:
+def stale_page(request: PageRequest, collection: Collection, error: StaleTextError) -> PageResponse:
     """The page for a text whose page has changed since it was opened: all three versions, and the merge of them."""
     error = _followed(collection, error)
     address, theirs = error.address, error.theirs
@@ -253,7 +264,14 @@ def _stale_page(request: PageRequest, collection: Collection, error: StaleTextEr
         form = _form(collection, address, theirs, _text_of(address, merged), unsaved=True)
         form = replace(form, message=request.form.get("message", ""))
         return _edit_page(request, form, 409, stale=error, rows=rows, changed=changed)
-    sent = replace(_again(request, collection, address), base=_packed(error.base))
+    sent = EditForm(
+        collection=collection,
+        address=address,
+        text=_text_of(address, error.mine),
+        revision=request.form.get("revision", ""),
+        base=_packed(error.base),
+        message=request.form.get("message", ""),
+    )
     return page(
         request,
         "merge.html",
@@ -313,7 +331,7 @@ def _merged(request: PageRequest, collection: Collection, address: Address, open
     theirs = current_bytes(collection, address)
     error = StaleTextError(address, base, mine, theirs)
     if theirs is None or revision_of(theirs) != request.form.get("now"):
-        return _stale_page(request, collection, error)
+        return stale_page(request, collection, error)
     regions, contents, number = error.regions, list[bytes](), 0
     for region in regions:
         merged = None if base is None else region.merged
@@ -341,12 +359,10 @@ def render(request: PageRequest) -> PageResponse:
     found = document_at_path(collection, path)
     address = found.record.address if found else _address(path or "new")
     line = int(request.form.get("line", "1")) if request.form.get("line", "1").isdecimal() else 1
-    return _rendered_text(request, collection, address, request.form.get("text", ""), line)
+    return rendered_text(request, collection, address, request.form.get("text", ""), line)
 
 
-def _rendered_text(
-    request: PageRequest, collection: Collection, address: Address, text: str, line: int
-) -> PageResponse:
+def rendered_text(request: PageRequest, collection: Collection, address: Address, text: str, line: int) -> PageResponse:
     """A text as the page at this address shows it, with what is wrong with its front matter."""
     raw = text.replace("\r\n", "\n").encode("utf-8", "replace")
     if len(raw) > shown.MAX_EDITED_BYTES:

@@ -15,12 +15,11 @@ from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
-from commonplace.domain.markdown.structure import scan
+from commonplace.domain.tasks import Task, tasks_of, with_task
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
 MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
-_TASK = re.compile(rb"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(.*?)[ \t]*\r?$")
 _ENDS_OWN_LINE = re.compile(r"[ \t>]*(?:\||`{3}|~{3}|\$\$)")
 """The last line of a table, a fenced block or a formula, whose block id stands below a blank line."""
 _NO_FIELDS: Mapping[str, Json] = {}
@@ -161,17 +160,17 @@ def _before_mark(old: bytes, mark: str, text: str) -> str:
 
 
 def _task(document: Document, change: PageChange) -> bytes:
-    tasks = _tasks(document)
+    tasks = tasks_of(document)
     if change.section:
         section = section_of(document, change.section)
         end = section.tree_end if section.level else section.end
-        tasks = [one for one in tasks if section.start <= one[0] < end]
+        tasks = [one for one in tasks if section.start <= one.at < end]
     wanted = " ".join(change.task.split())
-    found = [one for one in tasks if one[1] == wanted] or [one for one in tasks if wanted and wanted in one[1]]
-    if len(found) > 1 and len({text for _, text in found}) == 1:
+    found = [one for one in tasks if one.text == wanted] or [one for one in tasks if wanted and wanted in one.text]
+    if len(found) > 1 and len({one.text for one in found}) == 1:
         found = _of_equal(document, found, change)
     if len(found) != 1:
-        names = [text for _, text in found or tasks]
+        names = [one.text for one in found or tasks]
         near = names[:MAX_NEAREST_TASKS] if found else get_close_matches(wanted, names, MAX_NEAREST_TASKS, 0.4)
         problem = f"{len(found)} tasks hold" if found else "No task holds"
         raise NotFoundError(
@@ -180,49 +179,29 @@ def _task(document: Document, change: PageChange) -> bytes:
             hint="Give the whole text of one task.",
             nearest=near,
         )
-    at = found[0][0]
-    ticked = document.raw[at : at + 1] != b" "
-    return (
-        document.raw if ticked == change.done else document.raw[:at] + b" x"[change.done :][:1] + document.raw[at + 1 :]
-    )
+    return with_task(document, found[0], done=change.done)
 
 
-def _of_equal(document: Document, found: Sequence[tuple[int, str]], change: PageChange) -> Sequence[tuple[int, str]]:
+def _of_equal(document: Document, found: Sequence[Task], change: PageChange) -> Sequence[Task]:
     """One of several tasks with the same text and heading: the first that the change would change.
 
     Raises:
         NotFoundError: kind "task": the tasks are below different headings.
     """
-    headings = {_heading_above(document, at) for at, _ in found}
+    headings = {_heading_above(document, one.at) for one in found}
     if len(headings) > 1:
         raise NotFoundError(
-            f"{len(found)} tasks have the text {found[0][1][:80]!r}.",
+            f"{len(found)} tasks have the text {found[0].text[:80]!r}.",
             kind="task",
             hint=f"Give section, one of: {', '.join(sorted(headings))}.",
         )
-    changing = (one for one in found if (document.raw[one[0] : one[0] + 1] != b" ") != change.done)
-    return [next(changing, found[0])]
+    return [next((one for one in found if one.done != change.done), found[0])]
 
 
 def _heading_above(document: Document, at: int) -> str:
     """The headings above a byte offset, as an argument `section` names them; "" above the first."""
     above = [one for one in document.sections if one.level and one.start <= at]
     return " > ".join(above[-1].path) if above else ""
-
-
-def _tasks(document: Document) -> list[tuple[int, str]]:
-    """Byte offset of each task's mark, and the task's text. Tasks in code and HTML are skipped."""
-    if not document.decodable:
-        raise InvalidInputError("The page is not UTF-8 and is never changed.", kind="document")
-    base = document.body_start
-    marks = set(
-        scan(document.raw[base:].decode()).opaque
-    )  # the parser reports the mark of each task, and code as a whole
-    return [
-        (one.start(1), " ".join(one[2].decode().split()))
-        for one in _TASK.finditer(document.raw, base)
-        if (one.start(1) - 1 - base, one.end(1) + 1 - base) in marks
-    ]
 
 
 def _own_range(document: Document, change: PageChange) -> tuple[int, int]:

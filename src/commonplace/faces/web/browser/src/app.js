@@ -4,6 +4,7 @@ import { startNavigation } from "./navigation.js";
 import { startPreviews } from "./previews.js";
 import { enhance, startOutline, startTheme } from "./reading.js";
 import { startSearch } from "./search.js";
+import { startTasks } from "./tasks.js";
 
 startTheme();
 startSearch();
@@ -14,6 +15,7 @@ enhance(document);
 startOutline();
 startMentions();
 startAuthors();
+startTasks();
 keepHeading();
 document.addEventListener("ui-enhance", (event) => enhance(event.detail));
 

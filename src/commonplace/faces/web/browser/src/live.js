@@ -18,13 +18,24 @@ export function startLive(enhance) {
       source = new EventSource("/events");
       source.addEventListener("change", (event) => {
         const { collection, paths } = JSON.parse(event.data);
-        if (collection === layout.dataset.collection && paths.includes(layout.dataset.path)) tell();
+        if (collection === layout.dataset.collection && paths.includes(layout.dataset.path)) check();
       });
     }
   };
   document.addEventListener("visibilitychange", listen);
   addEventListener("pagehide", () => source?.close());
   listen();
+
+  /** Says nothing of what this page wrote itself. */
+  async function check() {
+    const own = document.querySelector("#ui-tasks [name=revision]");
+    if (own) {
+      const response = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
+      const parsed = new DOMParser().parseFromString((await response?.text()) ?? "", "text/html");
+      if (parsed.querySelector("#ui-tasks [name=revision]")?.value === own.value) return;
+    }
+    tell();
+  }
 
   function tell() {
     say("This page has changed.", link("Show what changed", async () => {

@@ -1,0 +1,261 @@
+"""Actions on a whole page: a new one, moving, deleting, restoring; and the ticking of its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from commonplace.domain.addresses import Address, parse_document_address, portable_name
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.revisions import revision_of
+from commonplace.faces.errors import error_mapping
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
+from commonplace.faces.web.pages import breadcrumbs, page
+from commonplace.faces.web.urls import possible_addresses
+from commonplace.faces.web.views.editor import after_write, intent_of, rendered_text, require_edits, stale_page
+from commonplace.services import writes
+from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.history import bring_back, restore, trashed
+from commonplace.services.site.documents import backlinks, document_at_path
+from commonplace.services.writes import WriteRequest, preview_moves
+from commonplace.services.writes.moves import MovePlan
+from commonplace.services.writes.new_paths import (
+    daily_address,
+    moved_address,
+    new_page_address,
+    new_page_text,
+    template_names,
+)
+from commonplace.services.writes.saves import OpenedText, StaleTextError, edited_bytes, tick
+
+MAX_BACKLINKS = 200
+"""Maximum number of pages that are listed because they link to a page that is to be deleted."""
+
+
+def new(request: PageRequest) -> PageResponse:
+    """A form for a new page; with POST, the page."""
+    collection, folder = _collection_of(request)
+    template = request.query.get("template", "")
+    now = datetime.now().astimezone()
+    if request.method == "POST":
+        return _create(request, collection)
+    path = request.query.get("path", "").strip() or (f"{folder}/" if folder else "")
+    name = path.rpartition("/")[2].removesuffix(".md")
+    text = new_page_text(collection, name or "Title", now, template)
+    return _new_form(request, collection, NewPage(path, text, template))
+
+
+def daily(request: PageRequest) -> PageResponse:
+    """Today's page: the page if it is there, otherwise a form that creates it."""
+    collection, _ = _collection_of(request)
+    now = datetime.now().astimezone()
+    address = daily_address(collection, now)
+    if collection.store.stat(address) is not None:
+        return redirect(request.urls.page(collection.name, address.path))
+    text = new_page_text(collection, address.stem, now, daily=True)
+    return _new_form(request, collection, NewPage(address.id, text))
+
+
+def _collection_of(request: PageRequest) -> tuple[Collection, str]:
+    collection, path = request.located()
+    require_edits(request, collection)
+    return collection, path
+
+
+@dataclass(frozen=True, slots=True)
+class NewPage:
+    """The contents of the form for a new page."""
+
+    path: str
+    text: str
+    template: str = ""
+    html: str = ""
+    """The preview; "" for none."""
+
+
+def _new_form(
+    request: PageRequest, collection: Collection, new_page: NewPage, problem: KnowledgeError | None = None
+) -> PageResponse:
+    return page(
+        request,
+        "new.html",
+        error_mapping(problem).http if problem else 200,
+        collection=collection,
+        new_page=new_page,
+        templates=template_names(collection),
+        action=request.urls.view("new", collection.name, ""),
+        preview=request.urls.view("render", collection.name, new_page.path or "new"),
+        complete=request.urls.view("complete", collection.name, ""),
+        message=request.form.get("message", ""),
+        problem=problem,
+        crumbs=breadcrumbs(request, collection, new_page.path.rpartition("/")[0]),
+    )
+
+
+def _create(request: PageRequest, collection: Collection) -> PageResponse:
+    path, text = request.form.get("path", "").strip(), request.form.get("text", "")
+    if request.form.get("action") == "preview":
+        address = Address(f"{path.removesuffix('.md') or 'new'}.md")
+        html = rendered_text(request, collection, address, text, 1).body.decode()
+        return _new_form(request, collection, NewPage(path, text.replace("\r\n", "\n"), html=html))
+    try:
+        if not path or path.endswith("/"):
+            raise InvalidInputError("The page needs a name.", kind="path", hint="Write it after the folder.")
+        folder, slash, name = path.removeprefix("/").rpartition("/")
+        address = new_page_address(collection, f"{folder}{slash}{name if name.endswith('.md') else _file_name(name)}")
+        content = edited_bytes(address, None, "", text)
+        receipt = writes.create(collection, address, content, intent_of(request))
+    except KnowledgeError as error:
+        return _new_form(request, collection, NewPage(path, text.replace("\r\n", "\n")), error)
+    return after_write(request, collection, receipt.address)
+
+
+def _file_name(name: str) -> str:
+    """A name without the characters that not every system allows in file names."""
+    return portable_name(name) or name
+
+
+def _page_of(request: PageRequest) -> FoundDocument:
+    collection, path = request.located()
+    require_edits(request, collection)
+    found = document_at_path(collection, path)
+    if found is None:
+        nearest = collection.index.nearest(path or "index")
+        raise NotFoundError("There is no such page.", kind="document", nearest=nearest)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChange:
+    """A page in which links are rewritten by a move."""
+
+    address: Address
+    why: str
+    """The reason, if it is not that the page links to the moved one."""
+
+
+def move(request: PageRequest) -> PageResponse:
+    """A form for a new path, then the pages whose links will be rewritten; with POST, the move."""
+    found = _page_of(request)
+    collection, old = found.collection, found.record.address
+    to = (request.form if request.method == "POST" else request.query).get("to", "").strip()
+    problem: KnowledgeError | None = None
+    plan: MovePlan | None = None
+    new_address: Address | None = None
+    try:
+        if to:
+            new_address = moved_address(collection, old, to)
+            if request.method == "POST":
+                return _moved(request, found, new_address)
+            plan = preview_moves(collection, {old: new_address}, {})
+    except KnowledgeError as error:
+        problem = error
+    return page(
+        request,
+        "move.html",
+        error_mapping(problem).http if problem else 200,
+        found=found,
+        collection=collection,
+        record=found.record,
+        to=to or old.id,
+        new_address=new_address if plan else None,
+        changes=_link_changes(plan) if plan else [],
+        not_rewritten=plan.not_rewritten if plan else (),
+        revision=revision_of(collection.store.read(old)),
+        action=request.urls.view("move", collection.name, old.path),
+        problem=problem,
+        crumbs=breadcrumbs(request, collection, old.folder),
+    )
+
+
+def _link_changes(plan: MovePlan) -> list[LinkChange]:
+    reasons = dict.fromkeys(plan.pinned, "they would lead to the new name")
+    return [LinkChange(one, reasons.get(one, "")) for one in plan.others]
+
+
+def _moved(request: PageRequest, found: FoundDocument, new_address: Address) -> PageResponse:
+    intent = _named_intent(request)
+    receipt = writes.rename(found.collection, found.record.address, new_address, intent)
+    return after_write(request, found.collection, receipt.address)
+
+
+def _named_intent(request: PageRequest) -> WriteRequest:
+    """The request of a write that names the version which the person saw."""
+    revision = request.form.get("revision", "")
+    if not revision:
+        raise InvalidInputError("The form does not say which version it is of.", kind="form", hint="Open it again.")
+    intent = intent_of(request)
+    return WriteRequest(expected=revision, message=intent.message, author=intent.author)
+
+
+def delete(request: PageRequest) -> PageResponse:
+    """A question whether to delete a page, with the pages that link to it; with POST, the deletion."""
+    found = _page_of(request)
+    collection, record = found.collection, found.record
+    if request.method == "POST":
+        writes.delete(collection, record.address, _named_intent(request))
+        identifier = request.proposed.get(collection.name)
+        return redirect(
+            f"/proposals/{identifier}" if identifier else request.urls.page(collection.name, record.address.path), 303
+        )
+    links = backlinks(request.collections, collection, record.address, MAX_BACKLINKS)
+    return page(
+        request,
+        "delete.html",
+        found=found,
+        collection=collection,
+        record=record,
+        revision=revision_of(collection.store.read(record.address)),
+        links=[one.found for one in links.shown],
+        total=links.total,
+        action=request.urls.view("delete", collection.name, record.address.path),
+        crumbs=breadcrumbs(request, collection, record.address.folder),
+    )
+
+
+def restored(request: PageRequest) -> PageResponse:
+    """Write an earlier version of a page again, or a deleted page from a commit or the trash."""
+    collection, path = request.located()
+    require_edits(request, collection)
+    at = request.form.get("at", "")
+    found = document_at_path(collection, path)
+    address = found.record.address if found else parse_document_address(path)
+    if not at:
+        item = trashed(collection, address.path)
+        if item is None:
+            raise NotFoundError("The trash has no such page.", kind="trash", hint="Its history may have it.")
+        report = bring_back(collection, item, item.address, intent_of(request))
+    else:
+        report = restore(collection, address, at, intent_of(request))
+    return after_write(request, collection, report.written.address)
+
+
+def ticked(request: PageRequest) -> PageResponse:
+    """Tick a task on a page, or untick it."""
+    found = _page_of(request)
+    place, _, done = request.form.get("task", "").partition("-")
+    if not place.isdecimal() or len(place) > 12 or done not in {"0", "1"}:  # noqa: PLR2004 - digits of an offset
+        raise InvalidInputError("The form names no task.", kind="form", hint="Open the page again.")
+    opened = OpenedText(revision=request.form.get("revision", ""))
+    collection, address = found.collection, found.record.address
+    try:
+        receipt = tick(collection, address, opened, int(place), intent_of(request), done=done == "1")
+    except StaleTextError as error:
+        return stale_page(request, collection, error)
+    return after_write(request, collection, receipt.address)
+
+
+def trashed_address(request: PageRequest, collection: Collection, path: str) -> Address | None:
+    """The address of a deleted page that the trash has; None for a reader who may not restore it."""
+    if not request.may_edit(collection):
+        return None
+    possible = possible_addresses(path)
+    return next((item.address for one in possible if (item := trashed(collection, one.path))), None)
+
+
+def new_url(request: PageRequest, collection: Collection, path: str) -> str:
+    """The URL of the form for a new page with this path; "" for a reader who may not make one."""
+    if not request.may_edit(collection):
+        return ""
+    return f"{request.urls.view('new', collection.name, '')}?{urlencode({'path': path})}"
