@@ -20,6 +20,11 @@ NAME_BONUS = 0.5
 
 The title field's own weight stays low: raising it costs up to .11 nDCG@10.
 """
+HEADING_BONUS = 0.2
+"""Bonus of a section whose own heading has only words of the query, relative to the best score by words.
+
+It counts among the sections of a document alone: among documents, it costs .02 of the mean reciprocal rank on cpp-docs.
+"""
 MIN_COVERED = 0.3
 """Share of a query, 0 to 1, above which a title that contains it gives a bonus."""
 TIE = 0.3

@@ -41,6 +41,9 @@ NAMES = {
     "mention.md": "# Changes\n\nauthentication authentication authentication\n",
     "vector.md": f"# vector class\n\n{STEPS}\n\n## vector::push_back\n\nAdds.\n\n"
     "## vector::pop_back\n\nvector push, back.\n",
+    "warning.md": "---\ntitle: Write-Warning\n---\n\n## Examples\n\n### Example 1: Show a message\n\n"
+    "The message is shown and a message is kept.\n\n## Parameters\n\n### -Message\n\n"
+    "The text that is shown, in the colour of the console.\n",
 }
 
 
@@ -306,3 +309,12 @@ def test_the_section_under_the_heading_asked_for_is_shown(tmp_path: Path) -> Non
         assert hit.hit.sections[0].path[-1] == "vector::push_back"
         shown = evidence(base(indexed), SearchQuery(text="vector push_back"), "keyword").sections[0]
     assert shown.path[-1] == "vector::push_back"
+
+
+def test_the_section_whose_heading_has_only_words_of_the_query_comes_before_those_that_mention_them(
+    tmp_path: Path,
+) -> None:
+    with Indexed(tmp_path, NAMES) as indexed:
+        (hit,) = search(base(indexed), SearchQuery(text="Write-Warning Message", limit=1)).hits
+    assert hit.hit.record.address.path == "warning.md"
+    assert hit.hit.sections[0].path[-1] == "-Message"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from sys import intern
 from typing import NamedTuple
@@ -42,6 +44,8 @@ class NameCoverage(NamedTuple):
     """The share that these names and a section's headings contain, by ordinal; at least those greater than `title`."""
     others: Sequence[int] = ()
     """Ordinals of sections with the share `title`; some may be in `headings`, too."""
+    named: AbstractSet[int] = frozenset()
+    """Ordinals of sections whose own heading has only words of the query, and one that the names have not."""
 
 
 NOT_COVERED = NameCoverage()
@@ -79,14 +83,18 @@ class DocumentNames:
         stored: The row of the catalogue.
     """
 
-    __slots__ = ("_levels", "_lines")
+    __slots__ = ("_levels", "_lines", "_sizes")
 
     def __init__(self, stored: NameWords) -> None:
         self._levels = stored.levels
         self._lines: dict[str, list[int]] = {}
         """The lines that contain a word: 0 for the names, and the ordinal of the section for a heading."""
-        for line, words in enumerate(stored.words.split("\n")):
-            for word in words.split():
+        self._sizes: list[int] = []
+        """Number of different words of each line."""
+        for line, text in enumerate(stored.words.split("\n")):
+            words = dict.fromkeys(text.split())
+            self._sizes.append(len(words))
+            for word in words:
                 self._lines.setdefault(intern(word), []).append(line)
 
     def coverage(self, terms: Sequence[NameTerm], forms: Mapping[str, Sequence[int]]) -> NameCoverage:
@@ -115,7 +123,12 @@ class DocumentNames:
             for ordinal in self._below(lines[number]):
                 headings[ordinal] = headings.get(ordinal, title) + terms[number].share
         sections = range(self._levels[0] == _BLANK, len(self._levels)) if title else ()
-        return NameCoverage(title, headings, sections)
+        return NameCoverage(title, headings, sections, self._named(common, lines, below) if below else frozenset())
+
+    def _named(self, common: Iterable[str], lines: Mapping[int, Sequence[int]], below: Iterable[int]) -> set[int]:
+        """The headings all of whose words are among `common`, and that have one of the terms `below`."""
+        counts = Counter(line for form in common for line in self._lines[form])
+        return {line for number in below for line in lines[number] if counts[line] == self._sizes[line]}
 
     def _below(self, ordinals: Iterable[int]) -> Iterable[int]:
         """The sections that headings stand above: their own, and their subsections."""

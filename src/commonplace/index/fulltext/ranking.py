@@ -14,7 +14,7 @@ import tantivy
 
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.query_parser import asked_title
-from commonplace.domain.ranking import name_bonus
+from commonplace.domain.ranking import HEADING_BONUS, name_bonus
 from commonplace.domain.semantic import FLOOR
 from commonplace.domain.similarity import NearDocument
 from commonplace.index.catalogue.database import stored_language_folders
@@ -378,13 +378,23 @@ def reranked_by_section(
         key: named_sections(by_words.get(key, ()), covered.get(key, NOT_COVERED), best, count) for key in scores
     }
     sums = {
-        key: score + SECTION_WEIGHT * sections[key][0][1]
-        if sections[key]
+        key: score + SECTION_WEIGHT * max(score for _, score in plain)
+        if (plain := _without_heading_bonus(sections[key], covered.get(key, NOT_COVERED), best))
         else score + name_bonus(best, title := covered.get(key, NOT_COVERED).title, title)
         for key, score in scores.items()
     }
     ordered = dict(sorted(sums.items(), key=lambda scored: -scored[1]))
     return RerankedDocuments(ordered, {key: found for key, found in sections.items() if found}, best)
+
+
+def _without_heading_bonus(
+    sections: Sequence[tuple[int, float]], coverage: NameCoverage, best: float
+) -> Sequence[tuple[int, float]]:
+    """The sections with scores that are comparable between documents."""
+    if not coverage.named:
+        return sections[:1]
+    bonus = HEADING_BONUS * best / SECTION_WEIGHT
+    return [(ordinal, score - bonus if ordinal in coverage.named else score) for ordinal, score in sections]
 
 
 def named_sections(
@@ -398,7 +408,7 @@ def named_sections(
         best: The best score of a document by words, without bonuses.
         count: Minimum number of sections, if the document has so many.
     """
-    title, headings, others = coverage
+    title, headings, others, named = coverage
     whole = best / SECTION_WEIGHT
     bonus = name_bonus(whole, title, title)
     sums = [(ordinal, score + bonus) for ordinal, score in by_words]
@@ -406,8 +416,14 @@ def named_sections(
         scores = dict(by_words)
         added = [ordinal for ordinal in headings if ordinal not in scores]
         scores |= dict.fromkeys(nlargest(max(count, SECTIONS_EACH), added, key=headings.__getitem__), 0.0)
+        of_heading = dict.fromkeys(named, HEADING_BONUS * whole)
         sums = [
-            (ordinal, score + (name_bonus(whole, title, headings[ordinal]) if ordinal in headings else bonus))
+            (
+                ordinal,
+                score
+                + (name_bonus(whole, title, headings[ordinal]) if ordinal in headings else bonus)
+                + of_heading.get(ordinal, 0.0),
+            )
             for ordinal, score in scores.items()
         ]
         sums.sort(key=lambda section: (-section[1], section[0]))

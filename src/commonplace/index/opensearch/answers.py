@@ -182,7 +182,7 @@ class BaseSearch:
             names, headings = yield name_searches(self._index, expanded, lacking)
             self._check(names)
             self._check(headings)
-            self._covered |= found_coverage(names, headings)
+            self._covered |= found_coverage(names, headings, expanded.names)
 
     def _by_meaning(self, meaning: Meaning, expanded: ExpandedQuery, query: SearchQuery) -> Steps[_Ranked]:
         """The most similar pages, except distant ones that contain no word of the query."""

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -230,7 +231,7 @@ def _built_by_another() -> UnavailableError:
 # index.
 
 
-SCHEMA = 7
+SCHEMA = 8
 """Version of the documents and their fields; incremented with every change."""
 MAX_TOKEN_CHARS = 120
 """Maximum length of an indexed token; longer ones are indexed by digest. The engine cuts at 255 units of UTF-16."""
@@ -273,6 +274,7 @@ PROPERTIES: dict[str, Any] = {
     # Fields of sections.
     "ordinal": {"type": "integer"},
     "section_names": _NAMES,
+    "heading_words": _DICTIONARY,
     "section_body": _COUNTED,
     "section_grams": _COUNTED,
     "section_accented": _COUNTED,
@@ -444,16 +446,18 @@ def section_documents(page: SharedPage, text: DocumentText, analyze: Analyze) ->
     outline = Outline.of(document.sections)
     names = _name_tokens(page.record, analyze)
     for ordinal, words in text.sections:
-        headings = fold_text("\n".join(outline.path(ordinal)))
+        path = outline.path(ordinal)
         written = document.source[outline.shown_text(ordinal)].decode("utf-8", "replace")
-        shown = (outline.path(ordinal), outline.anchor(ordinal), written, document.address.path)
+        shown = (path, outline.anchor(ordinal), written, document.address.path)
+        headings = [name_tokens(fold_text(heading), analyze) for heading in path]
         yield (
             ordinal,
             {
                 "page": page_key(document.address.path),
                 "shown": json.dumps(shown),
                 "ordinal": ordinal,
-                "section_names": _tokens([*names, *name_tokens(headings, analyze)]),
+                "section_names": _tokens([*names, *chain.from_iterable(headings)]),
+                "heading_words": list(dict.fromkeys(map(token, headings[-1]))) if headings else [],
                 "section_body": _tokens(analyze(without_grams(words))),
                 "section_grams": _tokens(grams(words)),
                 "section_accented": _tokens(accented_words(words)),

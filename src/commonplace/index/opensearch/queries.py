@@ -21,7 +21,7 @@ from commonplace.index.fulltext.query_builder import (
     optional_weight,
 )
 from commonplace.index.fulltext.ranking import SECTIONS_EACH, SECTIONS_SEEN, NameCoverage
-from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, TermForms
+from commonplace.index.fulltext.term_dictionary import ExpandedQuery, ExpandedTerm, NameTerm, TermForms
 from commonplace.index.opensearch.connection import Answer, Search
 from commonplace.index.opensearch.indexes import MAX_WINDOW, page_key, shown_record, token
 
@@ -292,21 +292,29 @@ def section_search(index: str, expanded: ExpandedQuery, keys: Sequence[str], cou
 
 def name_searches(index: str, expanded: ExpandedQuery, keys: Sequence[str]) -> list[Search]:
     """The searches for the coverage of the query by the names of pages, and by names and headings of their sections."""
-    fields = {"track_total_hits": False, "_source": False, "docvalue_fields": ["page", "ordinal"]}
+    fields = {"track_total_hits": False, "_source": False, "docvalue_fields": ["page", "ordinal", "heading_words"]}
     return [
         Search(index, {"query": names_query(expanded, keys, of_sections=of_sections), "size": size, **fields})
         for of_sections, size in ((False, len(keys)), (True, SECTIONS_SEEN))
     ]
 
 
-def found_coverage(names: Answer, headings: Answer) -> dict[str, NameCoverage]:
-    """The coverage of pages, from the answers to `name_searches`."""
+def found_coverage(names: Answer, headings: Answer, terms: Sequence[NameTerm]) -> dict[str, NameCoverage]:
+    """The coverage of pages by the terms of the query, from the answers to `name_searches`."""
+    forms = {token(form) for term in terms for form in term.forms}
     titles = {str(hit["fields"]["page"][0]): float(hit["_score"]) for hit in names["hits"]["hits"]}
     sections: dict[str, dict[int, float]] = {}
+    named: dict[str, set[int]] = {}
     for hit in headings["hits"]["hits"]:
-        of_page = sections.setdefault(str(hit["fields"]["page"][0]), {})
-        of_page[int(hit["fields"]["ordinal"][0])] = float(hit["_score"])
-    return {key: NameCoverage(titles.get(key, 0.0), sections.get(key, {})) for key in titles.keys() | sections.keys()}
+        key, ordinal, score = str(hit["fields"]["page"][0]), int(hit["fields"]["ordinal"][0]), float(hit["_score"])
+        sections.setdefault(key, {})[ordinal] = score
+        words = hit["fields"].get("heading_words")
+        if words and score > titles.get(key, 0.0) and forms.issuperset(words):
+            named.setdefault(key, set()).add(ordinal)
+    return {
+        key: NameCoverage(titles.get(key, 0.0), sections.get(key, {}), (), frozenset(named.get(key, ())))
+        for key in titles.keys() | sections.keys()
+    }
 
 
 def found_sections(answer: Answer, count: int) -> dict[str, list[tuple[int, float]]]:

@@ -44,7 +44,18 @@ def test_a_heading_counts_for_its_section_and_those_below_it() -> None:
 
 def test_a_word_of_the_title_counts_for_every_section_that_is_not_blank() -> None:
     text = "---\ntitle: Tide\n---\n \n\n# Vent\n\n# Other\n"
-    assert coverage(text, NameTerm(("tide",), 0.5), NameTerm(("vent",), 0.5)) == (0.5, {1: 1.0}, range(1, 3))
+    assert coverage(text, NameTerm(("tide",), 0.5), NameTerm(("vent",), 0.5)) == (0.5, {1: 1.0}, range(1, 3), {1})
+
+
+def test_a_heading_of_words_of_the_query_alone_names_its_section() -> None:
+    headings = ("## A tide vent", "## Vent", "## Vent vent tide", "### Deep", "## Tide", "## Write")
+    text = "\n\n".join(("---\ntitle: Write-Tide\n---", *headings))
+    covered = coverage(text, NameTerm(("tide",), 0.4), NameTerm(("vent", "vents"), 0.3), NameTerm(("write",), 0.3))
+    assert covered.named == {2, 3}, "`Tide` and `Write` have no word beside the title's"
+
+
+def test_the_other_forms_of_a_word_name_a_section() -> None:
+    assert coverage("# A\n\n## Vents\n", NameTerm(("vent", "vents"), 1.0)).named == {2}
 
 
 def test_the_file_name_counts_unless_it_is_one_of_every_folder() -> None:

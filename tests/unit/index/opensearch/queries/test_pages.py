@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.index.fulltext.name_coverage import NameCoverage
+from commonplace.index.fulltext.term_dictionary import NameTerm
 from commonplace.index.opensearch.indexes import MAX_WINDOW, stored_record
 from commonplace.index.opensearch.queries import found_coverage, found_pages, found_sections, page_search
 from opensearch_cluster.engines import page
@@ -36,7 +37,16 @@ def test_the_best_sections_of_each_page_are_in_their_order() -> None:
 
 def test_the_coverage_of_a_page_is_that_of_its_names_and_of_its_sections() -> None:
     names = [{"_score": 0.5, "fields": {"page": ["a"]}}]
-    covered = found_coverage(
-        {"hits": {"hits": names}}, {"hits": {"hits": [section("a", 2, 0.9), section("b", 0, 0.4)]}}
-    )
+    headings = [section("a", 2, 0.9), section("b", 0, 0.4)]
+    covered = found_coverage({"hits": {"hits": names}}, {"hits": {"hits": headings}}, ())
     assert covered == {"a": NameCoverage(0.5, {2: 0.9}), "b": NameCoverage(0.0, {0: 0.4})}
+
+
+def test_a_heading_of_words_of_the_query_alone_names_its_section() -> None:
+    names = [{"_score": 0.5, "fields": {"page": ["a"]}}]
+    headings = [section("a", at, 0.5 if at == 4 else 0.9) for at in range(1, 5)]
+    for hit, words in zip(headings, (["vent"], ["vent", "tide"], ["vent", "deep"], ["tide"]), strict=True):
+        hit["fields"]["heading_words"] = words
+    terms = (NameTerm(("tide",), 0.5), NameTerm(("vents", "vent"), 0.5))
+    covered = found_coverage({"hits": {"hits": names}}, {"hits": {"hits": headings}}, terms)
+    assert covered["a"].named == {1, 2}, "the fourth has no word beside the title's"
