@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -31,8 +31,9 @@ def run_editing(editing: EditingView, request: PageRequest) -> PageResponse:
         KnowledgeError: as from the view. Nothing was written.
     """
     writes = editing.writes and request.method != "GET"
-    with _as_proposer(request, writes=writes or editing.plans) as own:
-        if not writes or request.tier == "propose":
+    opened = _as_proposer(request, writes=writes or editing.plans) if editing.as_proposer else nullcontext(request)
+    with opened as own:
+        if not writes or own.proposer is not None:
             return editing.view(own)
         with recording_retained(), recording_waiting_index(), recording_writes():
             return call_on_latest(own.collections.opened, lambda: editing.view(own))

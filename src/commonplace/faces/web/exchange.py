@@ -138,6 +138,8 @@ class EditingView:
     """Maximum size in bytes of a request's body."""
     writes: bool = True
     """Whether a request other than GET writes."""
+    as_proposer: bool = True
+    """Whether a caller who proposes sees and writes the own proposal, instead of what is served."""
     plans: bool = False
     """Whether GET plans a write without making it, for which it needs what it would write."""
 

@@ -17,6 +17,7 @@ from commonplace.faces.web.views import (
     home,
     lists,
     page_actions,
+    proposals,
     quality,
     search,
     sites,
@@ -64,6 +65,7 @@ EDITING: dict[str, EditingView] = {
     "delete": EditingView(view=page_actions.delete),
     "restore": EditingView(view=page_actions.restored, methods=("POST",)),
     "tick": EditingView(view=page_actions.ticked, methods=("POST",)),
+    "proposals": EditingView(view=proposals.proposals, as_proposer=False),
     "render": EditingView(view=editor.render, methods=("POST",), writes=False),
 }
 """Views of callers who may write or propose; nobody else reaches them."""

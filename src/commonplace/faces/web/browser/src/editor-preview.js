@@ -26,7 +26,8 @@ export function startPreview(form, view) {
   group.setAttribute("aria-label", "View");
   group.append(...buttons);
   bar.append(group);
-  form.querySelector("button[value=preview]").hidden = true;
+  const plain = form.querySelector("button[value=preview]");
+  if (plain) plain.hidden = true;
   form.addEventListener("ui-changed", later);
   choose(stored() ?? (matchMedia("(min-width: 64rem)").matches ? "both" : "text"));
 

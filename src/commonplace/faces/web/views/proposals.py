@@ -1,0 +1,268 @@
+"""Pages of proposals: the list, one in full, accepting all or a part of it, declining, and editing before accepting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.browser_text import browser_text, with_browser_text
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import ForbiddenError, InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.findings import NewFinding
+from commonplace.domain.merge import merge_texts
+from commonplace.domain.proposals import ProposedFile, Proposer
+from commonplace.faces.access.callers import allows
+from commonplace.faces.errors import error_mapping
+from commonplace.faces.web import shown
+from commonplace.faces.web.edit_requests import page_proposer
+from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
+from commonplace.faces.web.pages import page
+from commonplace.services.collections import Collection
+from commonplace.services.proposals import decisions
+from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
+from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report
+from commonplace.services.proposals.views import proposal_view
+from commonplace.services.site.changes import DiffRow, differences
+from commonplace.services.writes.saves import current_bytes
+
+FILES = 20
+"""Number of files of a proposal on one page."""
+MAX_LISTED = 500
+"""Maximum number of open proposals, and of closed ones, in the list."""
+MAX_ROWS = 2_000
+"""Maximum number of lines of differences of one file."""
+MAX_WORD_CHARS = 5_000
+"""Maximum characters of the words with which a proposal is accepted or declined."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file of a proposal as the page shows it."""
+
+    report: FileReport
+    change: Literal["new", "deleted", "moved", "changed"]
+    rows: Sequence[DiffRow]
+    """The lines that differ; empty where the rendered texts are shown."""
+    before: Markup
+    """The rendered text as it was; empty where the lines are shown."""
+    after: Markup
+    sections: Sequence[str]
+    """Paths of the headings whose sections differ, `A > B`."""
+    is_text: bool
+
+    @property
+    def address(self) -> Address:
+        """The file's address after the proposal."""
+        return self.report.file.address
+
+    @property
+    def causes(self) -> Sequence[NewFinding]:
+        """The findings that are there afterwards and are not now."""
+        return self.report.new_findings
+
+    @property
+    def ends(self) -> Sequence[NewFinding]:
+        """The findings that are there now and would end."""
+        return self.report.mended
+
+
+def proposals(request: PageRequest) -> PageResponse:
+    """The list of proposals; one of them, or the editor of one of its pages; with POST, the decision."""
+    identifier, _, action = request.path.partition("/")
+    if not identifier:
+        return _list(request)
+    found = decisions.find(request.collections, identifier, _viewer(request))
+    if action == "edit":
+        return _edit(request, found)
+    if action:
+        raise NotFoundError("There is no such page.", kind="url", hint="See the list of proposals.")
+    if request.method == "POST":
+        return _decide(request, found)
+    return _proposal_page(request, found)
+
+
+def _viewer(request: PageRequest) -> Proposer | None:
+    """The caller as a proposer who sees only own proposals; None for one who decides on all."""
+    return None if allows(request.tier, "write") else page_proposer(request.caller)
+
+
+def _list(request: PageRequest) -> PageResponse:
+    if request.method == "POST":
+        raise InvalidInputError("Which proposal?", kind="proposal", hint="Open one of the list.")
+    viewer = _viewer(request)
+    opened, closed = (decisions.listed(request.collections, viewer, closed=one) for one in (False, True))
+    return page(
+        request,
+        "proposals.html",
+        groups=[("Open", opened[:MAX_LISTED]), ("Closed", closed[:MAX_LISTED])],
+        decides=viewer is None,
+        without=[one.name for one in request.collections if one.proposals is None],
+    )
+
+
+def _proposal_page(request: PageRequest, found: FoundProposal, problem: KnowledgeError | None = None) -> PageResponse:
+    """One proposal, in parts of `FILES` files, or one file of it."""
+    number = request.number("page")
+    view = request.query.get("view", "")
+    view = view if view in {"inline", "text"} else "side"
+    chosen = FileRange(page=request.query.get("file", ""), offset=(number - 1) * FILES, limit=FILES)
+    full = report(request.collections, found, chosen)
+    files = _shown_files(request, found, full, rendered=view == "text")
+    return page(
+        request,
+        "proposal.html",
+        error_mapping(problem).http if problem else 200,
+        found=found,
+        proposal=found.proposal,
+        collection=found.collection,
+        report=full,
+        files=files,
+        view=view,
+        number=number,
+        last=max(1, -(-full.total // FILES)),
+        decides=found.proposal.state == "open" and allows(request.tier, "write"),
+        own=found.proposal.state == "open" and page_proposer(request.caller).owns(found.proposal),
+        problem=problem,
+        action=f"/proposals/{found.proposal.id}",
+    )
+
+
+def _shown_files(
+    request: PageRequest, found: FoundProposal, full: ProposalReport, *, rendered: bool
+) -> Sequence[ShownFile]:
+    is_open = found.proposal.state == "open"
+    opened = proposal_view(found.collection, found.proposal) if rendered and is_open else nullcontext(found.collection)
+    with opened as after:
+        return [_shown_file(request, found, one, after, rendered=rendered) for one in full.files]
+
+
+def _shown_file(
+    request: PageRequest, found: FoundProposal, one: FileReport, after: Collection, *, rendered: bool
+) -> ShownFile:
+    file, branches = one.file, found.branches
+    base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
+    old, new = (_text(file.moved_from or file.address, base), _text(file.address, proposed))
+    is_text = old is not None and new is not None
+    rows: Sequence[DiffRow] = []
+    html = (Markup(), Markup())
+    if is_text and rendered and file.address.is_document:
+        source = file.moved_from or file.address
+        html = _html(request, found.collection, source, base), _html(request, after, file.address, proposed)
+    elif is_text:
+        rows = differences(old or "", new or "")[:MAX_ROWS]
+    change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
+    sections = _changed_sections(file, base, proposed) if change == "changed" else ()
+    return ShownFile(one, change, rows, html[0], html[1], sections, is_text)
+
+
+def _text(address: Address, content: bytes | None) -> str | None:
+    """A text as it is shown; "" for no file, None for a file that is no text."""
+    if content is None:
+        return ""
+    document = read_document(address, content)
+    return browser_text(document) if document.decodable and b"\0" not in content else None
+
+
+def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:
+    """A version of a page as HTML, or the first part of a large one."""
+    if content is None:
+        return Markup()
+    document = read_document(address, content)
+    part = shown.parts(document)[0]
+    return shown.for_reader(shown.rendered_now(request, collection, document, (part.start, part.end)), "")
+
+
+def _changed_sections(file: ProposedFile, base: bytes | None, proposed: bytes | None) -> Sequence[str]:
+    """The headings whose own text differs, by path."""
+    if not file.address.is_document or base is None or proposed is None:
+        return ()
+    versions = [read_document(file.address, one) for one in (base, proposed)]
+    texts = [
+        {" > ".join(one.path): document.encoded[one.start : one.end] for one in document.sections if one.level}
+        for document in versions
+    ]
+    return [path for path in {**texts[0], **texts[1]} if texts[0].get(path) != texts[1].get(path)]
+
+
+def _decide(request: PageRequest, found: FoundProposal) -> PageResponse:
+    """Accept, decline or withdraw a proposal, then show what became of it."""
+    fields = request.form
+    word = fields.get("word", "").replace("\r\n", "\n").strip()[:MAX_WORD_CHARS]
+    tip = fields.get("tip", "")
+    if not tip:
+        raise InvalidInputError("The form does not say what was shown.", kind="form", hint="Open the proposal again.")
+    action = fields.get("action", "")
+    try:
+        if action == "withdraw":
+            decisions.withdraw(found, page_proposer(request.caller))
+        elif not allows(request.tier, "write"):
+            raise ForbiddenError(
+                "A person with the tier write decides on proposals.", kind="tier", hint="You can withdraw it."
+            )
+        elif action == "accept":
+            one = fields.get("file", "")
+            pages, section = (one,) if one else (), fields.get("section", "")
+            accepted = AcceptRequest(pages=pages, section=section, word=word, tip=tip)
+            decisions.accept(found, accepted, request.caller.person)
+        elif action == "decline":
+            decisions.decline(found, word, request.caller.person, tip)
+        else:
+            raise InvalidInputError("The form names no decision.", kind="form", hint="Accept or decline.")
+    except KnowledgeError as error:
+        now = decisions.find(request.collections, found.proposal.id, _viewer(request))
+        return _proposal_page(request, now, error)
+    return redirect(f"/proposals/{found.proposal.id}", 303)
+
+
+def _edit(request: PageRequest, found: FoundProposal) -> PageResponse:
+    """The text of one page of a proposal, merged into what is served; with POST, accepted as it was edited."""
+    if not allows(request.tier, "write"):
+        raise ForbiddenError(
+            "A person with the tier write decides on proposals.", kind="tier", hint="Amend it instead."
+        )
+    decisions.require_open(found)
+    fields = request.form if request.method == "POST" else request.query
+    name = fields.get("file", "")
+    file = decisions.named_file(found.collection, found.branches.files(found.proposal), name)
+    content, is_merged = _proposed_content(found, file)
+    document = read_document(file.address, content)
+    text, problem = browser_text(document), None
+    if request.method == "POST":
+        text = fields.get("text", "").replace("\r\n", "\n")
+        accepted = with_browser_text(document, text).decode()
+        word = fields.get("message", "").strip()[:MAX_WORD_CHARS]
+        wanted = AcceptRequest(pages=(file.address.path,), text=accepted, word=word, tip=fields.get("revision", ""))
+        try:
+            decisions.accept(found, wanted, request.caller.person)
+        except KnowledgeError as error:
+            problem = error
+        else:
+            return redirect(f"/proposals/{found.proposal.id}", 303)
+    return page(
+        request,
+        "proposal_edit.html",
+        error_mapping(problem).http if problem else 200,
+        proposal=found.proposal,
+        collection=found.collection,
+        address=file.address,
+        text=text,
+        is_merged=is_merged,
+        problem=problem,
+        preview=request.urls.view("render", found.collection.name, file.address.path),
+        complete=request.urls.view("complete", found.collection.name, ""),
+        action=f"/proposals/{found.proposal.id}/edit",
+    )
+
+
+def _proposed_content(found: FoundProposal, file: ProposedFile) -> tuple[bytes, bool]:
+    """The bytes from which a person begins: merged into what is served, or as proposed if that is a conflict."""
+    base, proposed = (found.branches.content(one) for one in (file.base, file.proposed))
+    merged = merge_texts(base, proposed, current_bytes(found.collection, file.address))
+    if merged.content is not None:
+        return merged.content, True
+    return proposed or b"", False

@@ -1,0 +1,183 @@
+"""People decide on proposals in the browser, without scripts: whole, by page, by section, edited, or with a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from browser import needs_browser, opened, running
+from browser.accessibility import violations
+from commonplace.faces.access.authentication import KeyStore
+from commonplace.faces.access.callers import TIERS
+from forms import fields, page, sent
+from npm import needs_npm
+from serving import Server, served
+from support import GitRepo, new_repo
+
+TEA = "# Tea\r\n\r\nBoil.\r\n\r\n## Green\r\n\r\nThree minutes.\r\n\r\n## Black\r\n\r\nFive minutes.\r\n"
+FILES: dict[str, str | bytes] = {"tea.md": TEA, "about.md": "# About\n\nSee [[tea]] and [[Missing]].\n"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A server, its repository, and a key for each tier."""
+
+    server: Server
+    repo: GitRepo
+    keys: dict[str, str]
+
+    def write(self, tool: str, key: str = "propose", **arguments: object) -> None:
+        """A write of an agent over MCP."""
+        done = self.server.call("notes", tool, arguments, key=self.keys[key])
+        assert not done.get("isError"), done
+
+    def edit(self, name: str, *pairs: tuple[str, str], key: str = "propose") -> None:
+        """Replace texts of a page, as an agent."""
+        changes = [{"do": "replace", "old": old, "text": new} for old, new in pairs]
+        self.write("edit", key, page=name, changes=changes)
+
+    def proposal(self) -> tuple[str, str]:
+        """The URL and the page of the newest open proposal, for a person with the tier write."""
+        listed = page(self.server, "/proposals", key=self.keys["write"])
+        found = re.search(r'href="(/proposals/[0-9a-z-]+)"', listed)
+        assert found, listed
+        return found[1], page(self.server, found[1], key=self.keys["write"])
+
+    def decide(self, url: str, html: str, action: str, tier: str = "write", **more: str) -> int:
+        """Send the form of a decision; the status of the answer."""
+        tip = re.search(r'name="tip" value="([0-9a-f]{40})"', html)
+        assert tip, html
+        return sent(self.server, url, key=self.keys[tier], tip=tip[1], action=action, **more).status
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = KeyStore(tmp_path / "state" / "commonplace")
+    keys = {tier: store.create(f"Grace {tier}", tier)[0] for tier in TIERS}
+    keys["other"] = store.create("Other", "propose")[0]
+    repo = new_repo(tmp_path / "notes", FILES)
+    with served(repo.path, "--commit", "auto") as server:
+        page(server, "/p/tea", key=keys["read"])
+        yield Site(server, repo, keys)
+
+
+def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"), ("Five", "Four"))
+    site.write("write", page="Missing.md", text="# Missing\n\nSee [[nowhere]].\n")
+    url, html = site.proposal()
+    for words in ("Two", "Four", ">new</span>", "It would cause", "nowhere", "It would mend", "Test Writer"):
+        assert words in html, words
+    rendered = page(site.server, f"{url}?view=text", key=site.keys["write"])
+    assert "<p>Two minutes.</p>" in rendered
+    assert "<p>Three minutes.</p>" in rendered
+
+    assert site.decide(url, html, "accept", word="Thank you") == 303
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").replace("Five", "Four").encode()
+    assert site.repo.git("log", "-1", "--format=%an|%cn") == "Test Writer|Grace write"
+    after = page(site.server, url, key=site.keys["propose"])
+    assert "It was accepted" in after
+    assert "Thank you" in after
+    assert site.decide(url, html, "accept") == 409, "once"
+
+
+def test_a_page_or_a_section_is_accepted_alone_and_the_rest_is_declined(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"), ("Five", "Four"))
+    site.edit("about", ("See", "Look at"))
+    url, html = site.proposal()
+    assert site.decide(url, html, "accept", file="tea.md", section="Tea > Green") == 303
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").encode()
+    html = page(site.server, url, key=site.keys["write"])
+    assert site.decide(url, html, "accept", file="about.md") == 303
+    assert "Look at" in (site.repo.path / "about.md").read_text()
+    html = page(site.server, url, key=site.keys["write"])
+    assert "Four" in html
+    assert site.decide(url, html, "decline", word="Five is right") == 303
+    assert "Five is right" in page(site.server, url, key=site.keys["propose"])
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").encode()
+
+
+def test_a_person_edits_before_accepting_and_that_is_what_lands(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    site.edit("tea", ("Boil.", "Heat."), key="write")
+    url, _ = site.proposal()
+    form = fields(page(site.server, f"{url}/edit?file=tea.md", key=site.keys["write"]))
+    assert form["text"] == TEA.replace("Three", "Two").replace("Boil.", "Heat.").replace("\r\n", "\n")
+    form["text"] = form["text"].replace("Two minutes", "Two short minutes")
+    assert sent(site.server, f"{url}/edit", key=site.keys["write"], **form).status == 303
+    wanted = TEA.replace("Three", "Two short").replace("Boil.", "Heat.")
+    assert (site.repo.path / "tea.md").read_bytes() == wanted.encode()
+    assert "It was accepted" in page(site.server, url, key=site.keys["write"])
+
+
+def test_a_conflict_is_shown_and_not_guessed(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    site.edit("tea", ("Three", "Nine"), key="write")
+    url, html = site.proposal()
+    for words in ("A conflict at line 7", "Three minutes.", "Nine minutes.", "Two minutes."):
+        assert words in html, words
+    assert site.decide(url, html, "accept") == 409
+    assert "Nine" in (site.repo.path / "tea.md").read_text()
+    site.edit("tea", ("Two", "One"))
+    assert site.decide(url, html, "decline") == 409, "it was amended since it was shown"
+
+
+def test_each_tier_sees_and_decides_what_it_may(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"))
+    url, html = site.proposal()
+    for tier, status in (("read", 403), ("propose", 200), ("other", 404), ("write", 200), ("admin", 200)):
+        assert site.server.ask("GET", url, key=site.keys[tier]).status == status, tier
+        listed = site.server.ask("GET", "/proposals", key=site.keys[tier])
+        assert (url in listed.body.decode()) == (status == 200), tier
+    assert "/proposals" not in page(site.server, "/p/tea", key=site.keys["read"])
+    for action in ("accept", "decline"):
+        assert site.decide(url, html, action, "propose") == 403
+        assert site.decide(url, html, action, "read") == 403
+        assert site.decide(url, html, action, "other") == 404
+    edit = f"{url}/edit?file=tea.md"
+    assert site.server.ask("GET", edit, key=site.keys["propose"]).status == 403
+    assert sent(site.server, url, key=site.keys["write"], action="accept").status == 422
+    assert site.decide(url, html, "withdraw", "write") == 403
+    assert site.decide(url, html, "withdraw", "propose") == 303
+    assert (site.repo.path / "tea.md").read_bytes() == TEA.encode()
+    for path in ("/proposals/../x", "/proposals/none", f"{url}/other"):
+        assert site.server.ask("GET", path, key=site.keys["write"]).status == 404, path
+
+
+@needs_browser
+@needs_npm
+@pytest.mark.xdist_group("browser")
+@pytest.mark.timeout(300)
+def test_everybody_can_decide_by_keyboard_alone(site: Site) -> None:
+    site.edit("tea", ("Three", "Two"), ("Five", "Four"))
+    site.edit("tea", ("Five", "Nine"), key="write")
+    site.write("write", page="Missing.md", text="# Missing\n\nSee [[nowhere]].\n")
+    url, _ = site.proposal()
+    with running() as browser:
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        tab = context.new_page()
+        opened(tab, f"{site.server.url}/sign-in")
+        tab.get_by_label("Key").fill(site.keys["write"])
+        tab.keyboard.press("Enter")
+        for path in ("/proposals", url, f"{url}?view=text", f"{url}?view=inline", f"{url}/edit?file=tea.md"):
+            opened(tab, f"{site.server.url}{path}")
+            assert violations(tab) == [], path
+        opened(tab, f"{site.server.url}{url}")
+        for _ in range(60):
+            tab.keyboard.press("Tab")
+            if tab.evaluate("document.activeElement.textContent") == "Decline":
+                break
+        tab.keyboard.press("Shift+Tab")
+        tab.keyboard.press("Shift+Tab")
+        tab.keyboard.type("Not now")
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Tab")
+        tab.keyboard.press("Enter")
+        expect(tab.locator(".callout-title").first).to_contain_text("It was declined")
+        context.close()
+    assert "Not now" in page(site.server, url, key=site.keys["propose"])
