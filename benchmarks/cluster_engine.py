@@ -26,7 +26,7 @@ from commonplace.services.cluster import Tailer
 from commonplace.store import open_store
 
 if TYPE_CHECKING:
-    from commonplace.index.opensearch.cluster import SearchCluster
+    from commonplace.index.opensearch.writer import SearchCluster
     from opensearch_cluster.cluster import Cluster
 
 PART = "cluster_engine"

@@ -23,7 +23,7 @@ from commonplace.services.searches import search
 from commonplace.settings import Settings
 
 if TYPE_CHECKING:
-    from commonplace.index.opensearch.cluster import SearchCluster
+    from commonplace.index.opensearch.writer import SearchCluster
 
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 COMMIT = "c" * 40

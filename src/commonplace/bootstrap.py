@@ -27,7 +27,7 @@ from commonplace.settings import Settings, in_git, is_folder
 
 if TYPE_CHECKING:
     from commonplace.domain.cluster import SharedBase
-    from commonplace.domain.diagnostics import Diagnostic
+    from commonplace.domain.findings import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.semantic import Reranker, SemanticIndex
     from commonplace.embed import EmbeddingService

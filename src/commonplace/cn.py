@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     relax_gc()
     keep_private()
     from commonplace.toolsets.pages.cli.app import run
-    from commonplace.toolsets.pages.cli.dependencies import CnDependencies
+    from commonplace.toolsets.pages.cli.failures import CnDependencies
     from commonplace.toolsets.pages.spaces import SpaceApplication
 
     return run(arguments, CnDependencies(open=SpaceApplication, serve=_serve_to_the_end))

@@ -20,8 +20,7 @@ from commonplace.faces.freshness import CommitWaits, FreshnessGate
 from commonplace.faces.http.app import METADATA, App, MountedApp, ResourceMetadata, small_body
 from commonplace.faces.http.guard import Guard, RouteRules, allowed_hosts_of, is_loopback
 from commonplace.faces.http.inherited import GROW_SECONDS, BindAddress, listening
-from commonplace.faces.http.metrics import Metrics
-from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Readiness
+from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Metrics, Readiness
 from commonplace.faces.http.server import Drain, End, Indexed, Worker, serve
 from commonplace.faces.lazy_module import load_lazy_modules
 from commonplace.faces.mcp.server import build_server

@@ -16,6 +16,7 @@ REPLACED = {
     "tests/unit/faces/cli/test_text_input.py",
     "tests/unit/index/test_index_files.py",
     "tests/unit/index/test_ingestion.py",
+    "tests/unit/services/proposals/test_decisions.py",
     "tests/unit/store/folder/test_proposal_branches.py",
     "tests/unit/store/git/past/test_revision_walk.py",
 }

@@ -13,9 +13,9 @@ from commonplace.domain.cluster import BranchPosition, SharedBase
 from commonplace.domain.errors import ConfigError, KnowledgeError, NotFoundError, UnavailableError
 from commonplace.domain.query import SearchQuery
 from commonplace.index.opensearch import indexes
-from commonplace.index.opensearch.cluster import ClusterReader
 from commonplace.index.opensearch.connection import ClusterAddress, Connection
 from commonplace.index.opensearch.indexes import PROPERTIES, SCHEMA, alias_of, creation, index_of
+from commonplace.index.opensearch.writer import ClusterReader
 from opensearch_cluster.engines import COMMIT, Engine, cluster, new_base, page, pages
 from opensearch_cluster.gateway import PASSWORD, USER, gateway
 

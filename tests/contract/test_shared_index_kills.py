@@ -10,8 +10,8 @@ import pytest
 from commonplace.domain.cluster import BranchPosition
 from commonplace.domain.errors import UnavailableError
 from commonplace.domain.query import SearchQuery
-from commonplace.index.opensearch.cluster import SearchCluster
 from commonplace.index.opensearch.connection import ClusterAddress
+from commonplace.index.opensearch.writer import SearchCluster
 from opensearch_cluster.cluster import running
 from opensearch_cluster.engines import COMMIT, Engine, new_base, pages
 

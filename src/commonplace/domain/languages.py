@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from commonplace.domain.words.folded_text import fold_text
+from commonplace.domain.words.scripts import fold_text
 
 DEFAULT = "english"
 

@@ -13,9 +13,9 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.languages import STOP_WORDS, language_of
-from commonplace.domain.words.folded_text import accented_words, fold_text
 from commonplace.domain.words.grams import WORD, is_whole, sought_grams, sought_tokens, without_grams
-from commonplace.domain.words.readable_text import join_runs, readable_text
+from commonplace.domain.words.scripts import accented_words, fold_text
+from commonplace.domain.words.text_decoder import join_runs, readable_text
 
 MAX_QUERY_CHARS = 2000
 """Maximum length of a query in characters, which limits its cost; the rest is cut."""

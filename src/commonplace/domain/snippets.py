@@ -14,9 +14,8 @@ from html import unescape
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.markdown.code import CodePiece, code_pieces
 from commonplace.domain.query_parser import parse_query
-from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import WORD, WORD_CHAR, begins_word, name_before_number
-from commonplace.domain.words.scripts import fold_accents
+from commonplace.domain.words.scripts import fold_accents, fold_text
 
 MAX_SOURCE_CHARS = 50_000
 """Maximum number of characters of a section that are searched."""

@@ -13,7 +13,7 @@ _TASK = re.compile(rb"(?m)^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[([ xX])\][ \t]+(.
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TaskItem:
     """One task."""
 
     at: int
@@ -23,7 +23,7 @@ class Task:
     done: bool
 
 
-def tasks_of(document: Document) -> list[Task]:
+def tasks_of(document: Document) -> list[TaskItem]:
     """The tasks of a document in order. What looks like one in code and HTML is none.
 
     Raises:
@@ -35,13 +35,13 @@ def tasks_of(document: Document) -> list[Task]:
     # The parser reports the mark of each task, and code as a whole.
     marks = set(scan(document.raw[base:].decode()).opaque)
     return [
-        Task(one.start(1), " ".join(one[2].decode().split()), one[1] != b" ")
+        TaskItem(one.start(1), " ".join(one[2].decode().split()), one[1] != b" ")
         for one in _TASK.finditer(document.raw, base)
         if (one.start(1) - 1 - base, one.end(1) + 1 - base) in marks
     ]
 
 
-def with_task(document: Document, task: Task, *, done: bool) -> bytes:
+def with_task(document: Document, task: TaskItem, *, done: bool) -> bytes:
     """The new bytes of a document with a task ticked or not. Nothing changes if it is so already."""
     if task.done == done:
         return document.raw

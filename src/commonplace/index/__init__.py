@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.domain.markdown.link_sides import PageSide
     from commonplace.domain.ports import Store
     from commonplace.index.local import LocalIndex
-    from commonplace.index.opensearch.cluster import SearchCluster
+    from commonplace.index.opensearch.writer import SearchCluster
     from commonplace.index.past import IndexedPast, IndexedProposals
 
 
@@ -62,8 +62,8 @@ def open_cluster(
     Raises:
         ConfigError: kind "engine": an argument is invalid, or the client is not installed.
     """
-    from commonplace.index.opensearch.cluster import SearchCluster  # noqa: PLC0415 - optional
     from commonplace.index.opensearch.connection import ClusterAddress  # noqa: PLC0415 - optional
+    from commonplace.index.opensearch.writer import SearchCluster  # noqa: PLC0415 - optional
 
     return SearchCluster(ClusterAddress(tuple(urls), user, password, authority), prefix)
 

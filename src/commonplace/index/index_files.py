@@ -24,9 +24,9 @@ from commonplace.domain.markdown.link_sides import PageSide
 from commonplace.domain.ports import Store
 from commonplace.domain.query import Record
 from commonplace.index.catalogue.database import Catalogue, GenerationCache, OtherVersionError, create_catalogue
+from commonplace.index.catalogue.document_rows import RecordTable
 from commonplace.index.catalogue.links import NAMED, CatalogueLookup
 from commonplace.index.catalogue.other_files import DiskStore, OtherFiles, PathExistenceCache, is_file
-from commonplace.index.catalogue.record_table import RecordTable
 from commonplace.index.fulltext.scoring import SnapshotCache
 from commonplace.index.fulltext.searcher import DocumentSources, IndexSearcher, SearchedTexts, SectionTexts
 from commonplace.index.fulltext.tantivy_index import FullText, FullTextError, failures

@@ -1,18 +1,31 @@
-"""The plugins' additions to the `kb` toolset: tools, prompts and resources."""
+"""Tools of plugins: what a handler needs, and how toolsets are extended by them."""
 
 from __future__ import annotations
 
+import dis
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
+from types import CodeType, FunctionType, MethodType
 from typing import TypeVar, cast
 from urllib.parse import unquote
 
-from commonplace.domain.errors import NotFoundError
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError, ValidationError
+
+from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.json import Json, JsonObject
 from commonplace.faces.mcp.peers import Peer
 from commonplace.faces.mcp.toolset import (
+    PROPOSE,
+    TIERS,
+    BoundHandler,
     Call,
+    ContentBlocks,
+    JsonSchema,
     Prompt,
     PromptArgument,
     PromptMessage,
@@ -20,11 +33,12 @@ from commonplace.faces.mcp.toolset import (
     ResourceContents,
     Resources,
     ResourceTemplate,
+    Tool,
+    ToolResult,
     Toolset,
 )
 from commonplace.plugins.loader import Plugin, Plugins
-from commonplace.plugins.open_index import seeing
-from commonplace.plugins.tools import added_tools
+from commonplace.plugins.open_index import TABLES, OpenIndex, seeing
 from commonplace.plugins.values import (
     FaultSink,
     WrongValueError,
@@ -39,6 +53,231 @@ from commonplace.plugins.values import (
     text,
     wrong,
 )
+from commonplace.settings import Tier
+
+# Finds out, when a tool is loaded, whether its handler needs more of the older server than plugins are given.
+#
+# The handler's code is read, never run: the functions and methods of its own package that it names are followed.
+
+
+MAX_FUNCTIONS = 200
+"""Maximum number of functions that are followed for one tool."""
+_WRITES = re.compile(
+    r"\b(?:(?:INSERT|REPLACE)\b.*\bINTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|(?:CREATE|DROP|ALTER)\s+TABLE)\b"
+)
+_SELECT = re.compile(r"\bSELECT\b.*\bFROM\b", re.DOTALL)
+_TABLE = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)", re.IGNORECASE)
+_OWN_WRITERS = ("pyrite.services.kb_service", "pyrite.storage.repository", "pyrite.storage.index")
+"""Modules of the older server that write files of their own accord."""
+
+
+def missing_for(handler: object) -> str:
+    """The first thing that a tool needs and is not given; "" if none is seen."""
+    for code in _codes(handler):
+        for need in _needs(code):
+            return need
+    return ""
+
+
+def _codes(handler: object) -> Iterator[CodeType]:
+    """The code of a handler and of what it names in its own package, each once."""
+    waiting, seen = [handler], set[CodeType]()
+    while waiting and len(seen) < MAX_FUNCTIONS:
+        function, owner = _function(waiting.pop())
+        if function is None or function.__code__ in seen:
+            continue
+        seen.add(function.__code__)
+        package = function.__module__.partition(".")[0]
+        for code in _nested(function.__code__):
+            yield code
+            named = [getattr(type(owner), name, None) for name in code.co_names] if owner is not None else []
+            found = [function.__globals__.get(name) for name in code.co_names]
+            waiting += [MethodType(one, owner) for one in named if isinstance(one, FunctionType)]
+            waiting += [one for one in found if isinstance(one, FunctionType) and _is_in(one, package)]
+            waiting += _imported(code, function)
+
+
+def _is_in(function: Callable[..., object], package: str) -> bool:
+    return function.__module__.partition(".")[0] == package
+
+
+def _imported(code: CodeType, function: FunctionType) -> Iterator[object]:
+    """Functions of the same package that a function imports when it runs, if their modules are loaded."""
+    package = function.__module__.rpartition(".")[0]
+    for module, names in _imports(code):
+        loaded = sys.modules.get(f"{package}{module}" if module.startswith(".") else module)
+        if loaded is not None and module.startswith("."):
+            yield from (getattr(loaded, name, None) for name in names)
+
+
+def _imports(code: CodeType) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The modules that a function imports, with the names; those of its own package begin with a dot."""
+    steps = list(dis.get_instructions(code))
+    for place, step in enumerate(steps):
+        if step.opname != "IMPORT_NAME":
+            continue
+        level, names = steps[place - 2].argval, steps[place - 1].argval
+        dot = "." if isinstance(level, int) and level else ""
+        yield f"{dot}{step.argval}", cast("tuple[str, ...]", names) if isinstance(names, tuple) else ()
+
+
+def _needs(code: CodeType) -> Iterator[str]:
+    for constant in (value for value in code.co_consts if isinstance(value, str)):
+        if _WRITES.search(constant):
+            yield "it writes to tables of the older server"
+        if _SELECT.search(constant):
+            yield from (f"it reads the table {name}" for name in _TABLE.findall(constant) if name.lower() not in TABLES)
+    for module, _ in _imports(code):
+        if module in _OWN_WRITERS:
+            yield f"it writes files by {module}"
+    steps = list(dis.get_instructions(code))
+    for before, step in pairwise(steps):
+        asked = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and before.opname.startswith("LOAD_FAST")
+        if asked and before.argval == "db" and not hasattr(OpenIndex, str(step.argval)) and step.argval != "close":
+            yield f"it uses db.{step.argval}"
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _function(value: object) -> tuple[FunctionType | None, object]:
+    """The function that a handler calls, and the object that it belongs to."""
+    while isinstance(value, partial):
+        value = value.func
+    if isinstance(value, MethodType):
+        return (value.__func__, value.__self__) if isinstance(value.__func__, FunctionType) else (None, None)
+    return (value, None) if isinstance(value, FunctionType) else (None, None)
+
+
+# The tools that plugins add to the `kb` toolset, which look like its own.
+
+
+HOOK = "get_mcp_tools"
+EXPECTED = "a dict of names and dicts with description, inputSchema and handler"
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+"""Valid names of tools in the protocol."""
+
+Run = Callable[[Call, JsonObject], ToolResult]
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A validated tool of a plugin."""
+
+    name: str
+    description: str
+    schema: JsonSchema
+    answer: Callable[..., object]
+    converses: bool
+
+
+def added_tools(own: Sequence[Tool], plugins: Plugins) -> list[Tool]:
+    """The plugins' tools, except those whose name is taken."""
+    taken = {row.name for row in own}
+    added: list[Tool] = []
+    for plugin in plugins.loaded:
+        for declared, tier in _tools_of(plugin):
+            missing = missing_for(declared.answer)
+            if missing:
+                plugin.fault(HOOK, f"the tool {declared.name} needs porting and is not listed: {missing}")
+            elif declared.name in taken:
+                plugin.fault(HOOK, f"the tool {declared.name} is skipped: there already is one")
+            else:
+                taken.add(declared.name)
+                added.append(_tool(plugin, declared, tier))
+    return added
+
+
+def _tools_of(plugin: Plugin) -> list[tuple[_Declared, Tier]]:
+    """Each tool with the lowest tier that returns it."""
+    rows: dict[str, tuple[_Declared, Tier]] = {}
+    for tier in TIERS:
+        if tier == PROPOSE:  # what a plugin writes is no proposal
+            continue
+        for declared in plugin.hook_result(HOOK, _checked_tools, [], tier):
+            rows.setdefault(declared.name, (declared, tier))
+    return list(rows.values())
+
+
+def _checked_tools(value: object, tell: FaultSink) -> list[_Declared]:
+    found: list[_Declared] = []
+    for name, body in named(value, EXPECTED, tell):
+        found += built(partial(_declared, name, body), f"the tool {name[:60]}", tell)
+    return found
+
+
+def _declared(name: str, body: object) -> _Declared:
+    if not NAME.fullmatch(name):
+        raise WrongValueError("a tool with such a name; expected letters, digits, `_`, `-` and `.`")
+    if not isinstance(body, Mapping):
+        raise WrongValueError(f"no dict; expected {EXPECTED}")
+    given = cast("Mapping[object, object]", body)
+    schema = plain_object(given.get("inputSchema") or {"type": "object"}, "a JSON schema as `inputSchema`")
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise WrongValueError(f"a tool with a wrong inputSchema: {error.message[:100]}") from error
+    if schema.get("type") != "object":
+        raise WrongValueError("a tool whose inputSchema has another type; expected `object`")
+    converse = given.get("converse")
+    if given.get("handler") is None and converse is not None:
+        answer = function(converse, 2, "a function converse(arguments, client)")
+    else:
+        answer = function(given.get("handler"), 1, "a function handler(arguments) as `handler`")
+    description = text(given.get("description"), "its description")
+    return _Declared(name, description, schema, answer, converses=given.get("handler") is None)
+
+
+def _tool(plugin: Plugin, declared: _Declared, tier: Tier) -> Tool:
+    run: Run = partial(_converse if declared.converses else _handle, plugin, declared)
+    checked = partial(_checked, Draft202012Validator(declared.schema), run, tier != "read")
+    return Tool(
+        name=declared.name,
+        title=declared.name.replace("_", " ").capitalize(),
+        description=declared.description,
+        handler=BoundHandler(lambda: {"properties": dict[str, Json](), **declared.schema}, checked),
+        output_schema=None if declared.converses else {"type": "object"},
+        tier=tier,
+        proposes=False,
+        asks=declared.converses,
+    )
+
+
+def _checked(
+    validator: Draft202012Validator, run: Run, may_write: bool, call: Call, arguments: JsonObject
+) -> ToolResult:
+    found = cast("Iterator[ValidationError]", validator.iter_errors(dict(arguments)))  # pyright: ignore[reportUnknownMemberType]
+    problems = [f"{'.'.join(map(str, error.path)) or '(arguments)'}: {error.message}" for error in found]
+    if problems:
+        raise InvalidInputError(f"Invalid arguments: {'; '.join(problems[:5])}.", kind="argument")
+    with seeing(call.services.collections, may_write=may_write):
+        return run(call, dict(arguments))
+
+
+def _handle(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> ToolResult:
+    def answer(_: Peer) -> JsonObject:
+        return plain_object(declared.answer(arguments), "a dict as the answer of a tool")
+
+    return plugin.serve(declared.name, answer, call)
+
+
+def _converse(plugin: Plugin, declared: _Declared, call: Call, arguments: JsonObject) -> ToolResult:
+    def answer(client: Peer) -> str | ContentBlocks:
+        said = declared.answer(arguments, client)
+        if isinstance(said, str):
+            return text(said, "the answer")
+        blocks = items(said, "text or a list of content blocks as the answer of a tool")
+        return ContentBlocks(tuple(plain_object(block, "a content block as a dict") for block in blocks))
+
+    return plugin.serve(declared.name, answer, call)
+
+
+# The plugins' additions to the `kb` toolset: tools, prompts and resources.
+
 
 MAX_URI = 2_000
 """Maximum length in characters of a URI that is matched."""

@@ -20,9 +20,9 @@ from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query import Filter, SearchQuery, SearchResult
 from commonplace.domain.query_parser import quotations
 from commonplace.domain.words.amounts import amount
-from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import WORD
-from commonplace.domain.words.readable_text import readable_text
+from commonplace.domain.words.scripts import fold_text
+from commonplace.domain.words.text_decoder import readable_text
 from commonplace.services.collections import Collection
 
 SEARCHED = "names, tags, description or text"

@@ -1,26 +1,50 @@
-"""Diagnostics of an installation and its folders.
-
-Each check is a function that yields its results; the command `doctor` runs all of them. `services.checks` finds
-problems inside documents.
-"""
+"""The status of semantic search of a collection."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
+from commonplace.domain.findings import Diagnostic
 from commonplace.domain.ports import Progress
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.schema_problems import declaration_findings
+from commonplace.domain.similarity import EmbeddingStatus
 from commonplace.domain.site_file import SITE_FILE
 from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
-from commonplace.services.embedding_status import EMBED_COMMAND, embedding_gap, embedding_status
 from commonplace.services.sites import site_findings
 from commonplace.services.typed_entries import current_schema
+
+EMBEDDING_OFF = EmbeddingStatus(
+    status="off", reason="Search by meaning is switched off (--no-embed, or the setting embed)."
+)
+
+
+EMBED_COMMAND = "commonplace index --embed"
+
+
+def embedding_gap(state: EmbeddingStatus) -> str:
+    """A sentence about texts that are not embedded yet, and the process that embeds them; "" if nothing is missing."""
+    if state.status not in {"waiting", "working"}:
+        return ""
+    known = f"{state.documents:,} of {amount(state.documents + state.pending, 'page')}"
+    who = "the rest is being embedded" if state.status == "working" else "nothing embeds the rest"
+    return f"Search by meaning knows {known}; {who}."
+
+
+def embedding_status(collection: Collection) -> EmbeddingStatus:
+    """The status of a collection's vectors: the model, the number of embedded texts, and the last error."""
+    return collection.semantic_index.status() if collection.semantic_index else EMBEDDING_OFF
+
+
+# Diagnostics of an installation and its folders.
+#
+# Each check is a function that yields its results; the command `doctor` runs all of them. `services.checks` finds
+# problems inside documents.
+
 
 MAX_SHOWN_FILES = 3
 """Maximum number of names in a message."""

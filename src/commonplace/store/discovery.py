@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import ConfigError, GitError
+from commonplace.domain.findings import Diagnostic
 from commonplace.domain.ports import Store
 from commonplace.domain.words.amounts import amount
 from commonplace.store.disk.folder import Folder

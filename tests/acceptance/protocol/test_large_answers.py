@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent import Agent, online, text_of
-from commonplace.toolsets.kb.mcp.budget import MAX_BODIES
+from commonplace.toolsets.kb.mcp.entries import MAX_BODIES
 from serving import served
 from support import new_repo
 from ways import ERAS

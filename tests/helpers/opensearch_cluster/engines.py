@@ -14,9 +14,8 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.query import Hit, SearchQuery, SearchResult
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
-from commonplace.index.opensearch.cluster import ClusterReader
 from commonplace.index.opensearch.connection import ClusterAddress, Connection
-from commonplace.index.opensearch.writer import ClusterWriter
+from commonplace.index.opensearch.writer import ClusterReader, ClusterWriter
 from embedded_engine import EmbeddedBases, EmbeddedReader, EmbeddedWriter
 
 COMMIT = "c" * 40

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from commonplace.domain.query_parser import PhraseTerms, count_each, parse_query
-from commonplace.domain.words.folded_text import accented_words, fold_text
+from commonplace.domain.words.scripts import accented_words, fold_text
 
 ARABIC = re.compile("[\u0600-\u06ff\ufb50-\ufdff\ufe70-\ufeff]")
 """Letters of words that lose their article and endings, which may uncover others."""

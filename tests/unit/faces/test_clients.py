@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import ConfigError, ConflictError
-from commonplace.faces.client_formats import parsed
 from commonplace.faces.clients import (
     CLIENTS,
     ClientName,
@@ -18,6 +17,7 @@ from commonplace.faces.clients import (
     config_removal,
     entry_names,
     file_format,
+    parsed,
     registered_servers,
     server_entry,
     write_config,

@@ -1,10 +1,16 @@
 # ruff: noqa: RUF001 (the letters are intended)
-"""Script-specific folding: letters with two spellings, and words with joined articles."""
+"""Scripts of letters, folded text, and the spellings of a word that a query may mean."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+
+from commonplace.domain.words.grams import WORD_CHAR
+
+# Script-specific folding: letters with two spellings, and words with joined articles.
+
 
 # Arabic final forms that are often written without dots, Persian letters as the Arabic ones, and the final sigma.
 _LETTERS = {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ς": "σ"}
@@ -60,3 +66,123 @@ def _light(found: re.Match[str]) -> str:
         if word.endswith(ending) and len(word) >= len(ending) + MIN_WORD_LETTERS:
             word = word[: -len(ending)]
     return word
+
+
+# Folds text for comparison, and finds the words that were written with accents.
+
+
+# Marks that people omit when they search: accents, Hebrew points, Arabic vowel signs and the tatweel. The breve of the
+# Cyrillic `й` is excluded, because `й` is a separate letter.
+_MARKS = re.compile(
+    "[\u0300-\u0305\u0307-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+    "|(?<![\u0418\u0438])\u0306"
+)
+_LATIN_MARKS = "".join(map(chr, range(0x300, 0x370)))
+_MARKED = re.compile(f"(?P<latin>[A-Za-z])[\u0300-\u036f]+|{_MARKS.pattern}")
+"""Matches marks, with the Latin letter before them if there is one."""
+_ACCENTED = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
+_ACCENTED_WORD = re.compile(rf"(?<!{WORD_CHAR}){WORD_CHAR}*{_ACCENTED.pattern}{WORD_CHAR}*")
+# Matches text that folding may change in addition to the index's own folding of Latin letters.
+_TO_FOLD = re.compile("[\u0300-\u1cff\u1f00-\u1fff\u2100-\u214f\u2460-\u24ff\u3000-\u30ff\u3200-\u33ff\uf900-\uffef]")
+_DOT = "\u0307"
+"""The combining dot that lower-casing the Turkish `İ` produces."""
+# Names with significant signs: `C++`, `C#`, `F#`. Each pattern begins with the sign itself, which is found at memory
+# speed, and checks the text before the sign afterwards.
+_FIRST = rf"(?<!{WORD_CHAR})(?<!_)[A-Za-z]"
+_SIGNED = (
+    ("#", re.compile(rf"#(?:(?<={_FIRST}#)|(?<={_FIRST}[A-Za-z]#))(?![A-Za-z_+#])"), "sharp"),
+    ("++", re.compile(rf"\+\+(?:(?<={_FIRST}\+\+)|(?<={_FIRST}[A-Za-z]\+\+))(?![A-Za-z_+#])"), "plusplus"),
+)
+
+
+def fold_text(text: str) -> str:
+    """Fold text for comparison, except for the accents of Latin letters, which the index folds itself.
+
+    Case, width and compatibility forms are unified, and accents of other scripts are removed. Letters of scripts whose
+    vowels are marks (Devanagari, Thai) are unchanged. `C++` and `C#` become words. The length of ASCII text does not
+    change unless it contains such a name; then the text becomes longer.
+    """
+    for sign, signed, name in _SIGNED:
+        if sign in text:
+            text = signed.sub(name, text)
+    if text.isascii():
+        return text.lower()
+    if not _TO_FOLD.search(text):
+        return text.lower().replace(_DOT, "")
+    bare = _MARKED.sub(_without_marks, unicodedata.normalize("NFKD", text))
+    return fold_letters(unicodedata.normalize("NFC", bare).lower().replace(_DOT, ""))
+
+
+def accented_words(text: str) -> list[str]:
+    """The words of folded text that have Latin letters with accents, as written.
+
+    The index stores these words in addition to the words without accents. In languages such as Vietnamese, many words
+    differ only in accents.
+    """
+    return _ACCENTED_WORD.findall(text) if _ACCENTED.search(text) else []
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    """A Latin letter with those marks that are part of a letter; "" for marks of other scripts."""
+    return unicodedata.normalize("NFC", found[0]).rstrip(_LATIN_MARKS) if found["latin"] else ""
+
+
+# Spelling variants of a word, such as British `colour` and American `color`.
+#
+# Variants are candidates: callers use only those that occur in some text. A rule may produce words that do not exist,
+# but must not turn one common word into another.
+
+
+MIN_LETTERS = 5
+"""Minimum length of a word with spelling variants."""
+
+SpellingRule = tuple[re.Pattern[str], str]
+
+_ENGLISH = (
+    # colour, organise, analyse, centre, catalogue, defence, programme, cancelled, ageing, judgement, sulphur
+    (r"(?<=\w{3})our", "or", r"(?<=\w{3})or", "our"),
+    (r"(?<=\w{3})is(?=e|ing|ation)", "iz", r"(?<=\w{3})iz(?=e|ing|ation)", "is"),
+    (r"(?<=\w{3})ys(?=e|ing)", "yz", r"(?<=\w{3})yz(?=e|ing)", "ys"),
+    (r"(?<=[bt])re(?=s?$)", "er", r"(?<=[bt])er(?=s?$)", "re"),
+    (r"ogue(?=s?$)", "og", r"og(?=s?$)", "ogue"),
+    (r"(?<=\w{3})ence(?=s?$)", "ense", r"(?<=\w{3})ense(?=s?$)", "ence"),
+    (r"amme(?=s?$)", "am", r"am(?=s?$)", "amme"),
+    (r"ll(?=ed$|ing$|er$)", "l", r"(?<=[a-z][aeiou])l(?=ed$|ing$|er$)", "ll"),
+    (r"geing$", "ging", r"ging$", "geing"),
+    (r"dgement", "dgment", r"dgment", "dgement"),
+    (r"sulph", "sulf", r"sulf", "sulph"),
+    # haematology, oestrogen; but not `shoes`
+    (r"ae", "e", r"(?<![aeo])e(?![ae])", "ae"),
+    (r"oe(?!s$)", "e", r"(?<![aeo])e(?![ae])", "oe"),
+)
+_GERMAN = tuple((f"{vowel}e", vowel, f"{vowel}(?!e)", f"{vowel}e") for vowel in "aou")
+"""Spelling rules for umlauts written as two letters; the index folds an umlaut to the bare vowel."""
+
+
+def _rules(pairs: Sequence[tuple[str, str, str, str]]) -> tuple[SpellingRule, ...]:
+    return tuple(
+        (re.compile(pattern), other)
+        for one, two, three, four in pairs
+        for pattern, other in ((one, two), (three, four))
+    )
+
+
+_RULES: Mapping[str, tuple[SpellingRule, ...]] = {"english": _rules(_ENGLISH), "german": _rules(_GERMAN)}
+
+
+def spellings(word: str, language: str) -> Iterator[str]:
+    """Spelling variants of a word, each once.
+
+    Args:
+        word: A word in the folded form of the index.
+        language: Name of the Snowball stemmer.
+    """
+    if len(word) < MIN_LETTERS or not (word.isascii() and word.isalpha()):
+        return
+    seen = {word}
+    for pattern, other in _RULES.get(language, ()):
+        for place in pattern.finditer(word):
+            changed = f"{word[: place.start()]}{other}{word[place.end() :]}"
+            if changed not in seen:
+                seen.add(changed)
+                yield changed

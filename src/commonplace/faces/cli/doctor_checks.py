@@ -13,8 +13,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import cast
 
-from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
+from commonplace.domain.findings import Diagnostic
 from commonplace.domain.private_files import exposed
 from commonplace.faces import clients
 from commonplace.faces.cli.output import short_path

@@ -14,9 +14,9 @@ from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery
 from commonplace.domain.similarity import SearchMode
 from commonplace.faces.cli.highlighter import marker
+from commonplace.faces.cli.line_breaks import clipped, wrapped
 from commonplace.faces.cli.output import BOLD, FAINT, PLAIN, one_line, shown
 from commonplace.faces.cli.pages import path_of
-from commonplace.faces.cli.screen.line_breaks import clipped, wrapped
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.listing import list_documents
 from commonplace.services.searches import FoundHit, search

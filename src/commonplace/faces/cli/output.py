@@ -1,20 +1,147 @@
-"""Output of commands: data on standard output, messages on standard error.
-
-Data is UTF-8 in every locale. In text of pages, control characters are shown as escapes, as they could move the cursor
-or change the window's title.
-"""
+"""Size of the terminal."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
+import shutil
+import signal
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import TextIO
+from urllib.parse import quote
 
 from commonplace.domain.json import Json
+
+
+def screen_size(screen: TextIO, environment: Mapping[str, str]) -> tuple[int, int]:
+    """Columns and lines of a terminal; 0 if unknown. `COLUMNS` and `LINES` override the detected values."""
+    try:
+        found = os.get_terminal_size(screen.fileno())
+    except (OSError, ValueError):
+        found = os.terminal_size((0, 0))
+    columns, lines = (environment.get(name, "") for name in ("COLUMNS", "LINES"))
+    return (
+        int(columns) if columns.isdecimal() and int(columns) else found.columns,
+        int(lines) if lines.isdecimal() and int(lines) else found.lines,
+    )
+
+
+# Hyperlinks in terminals (OSC 8).
+
+
+PROGRAMS = frozenset({"Hyper", "WezTerm", "ghostty", "iTerm.app", "rio", "tabby", "vscode", "zed"})
+"""Values of `TERM_PROGRAM` for terminals with hyperlinks."""
+TERMS = ("alacritty", "contour", "foot", "xterm-ghostty", "xterm-kitty")
+"""Prefixes of `TERM` for terminals with hyperlinks."""
+VARIABLES = ("DOMTERM", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "WT_SESSION")
+"""Variables that are set only by terminals with hyperlinks."""
+FIRST_VTE = 5000
+"""First version of VTE, the library of GNOME's terminals, that supports hyperlinks."""
+FIRST_TMUX = (3, 4)
+"""First version of tmux that passes hyperlinks to the terminal."""
+
+_LINK = re.compile(r"\x1b\]8;[^\x1b]*\x1b\\")
+
+
+def terminal_shows_links(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal is known to support hyperlinks.
+
+    `FORCE_HYPERLINK` overrides the detection; 0 disables them.
+    """
+    forced = environment.get("FORCE_HYPERLINK")
+    if forced is not None:
+        return forced != "0"
+    program = environment.get("TERM_PROGRAM", "")
+    if program == "tmux" or environment.get("TERM", "").startswith(("screen", "tmux")):
+        version = re.match(r"(\d+)\.(\d+)", environment.get("TERM_PROGRAM_VERSION", ""))
+        return version is not None and (int(version[1]), int(version[2])) >= FIRST_TMUX
+    vte = environment.get("VTE_VERSION", "")
+    return (
+        program in PROGRAMS
+        or environment.get("TERM", "").startswith(TERMS)
+        or any(name in environment for name in VARIABLES)
+        or (vte.isdecimal() and int(vte) >= FIRST_VTE)
+    )
+
+
+def file_link(text: str, file: Path) -> str:
+    """A text as a hyperlink to a file. Control characters in the file's name are percent-encoded."""
+    return f"\x1b]8;;file://{gethostname()}{quote(str(file))}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def without_links(text: str) -> str:
+    """The text with hyperlinks replaced by their labels."""
+    return _LINK.sub("", text)
+
+
+# Shows a long text in the user's pager, with the same rules as Git.
+
+
+DEFAULTS = ("less", "more")
+"""Pagers that are tried if `$PAGER` is not set."""
+OPTIONS = {"LESS": "FRX", "LV": "-c"}
+"""Default options of pagers, if the user has set none: show styles, and leave the text on the screen at exit."""
+FIRST_WITH_LINKS = 566
+"""First version of less that passes hyperlinks to the terminal."""
+
+
+def pager_command(environment: Mapping[str, str]) -> str:
+    """The pager's command line: `$PAGER`, else less or more; "" if there is none, or `$PAGER` is empty or cat."""
+    given = environment.get("PAGER")
+    if given is None:
+        given = next((name for name in DEFAULTS if shutil.which(name)), "")
+    try:
+        words = shlex.split(given)
+    except ValueError:
+        return ""
+    return given if words and words != ["cat"] and shutil.which(words[0]) else ""
+
+
+def shows_links(command: str) -> bool:
+    """Whether a pager passes hyperlinks to the terminal. Only less since version 566 is known to do so."""
+    words = shlex.split(command)
+    if Path(words[0]).name != "less":
+        return False
+    done = subprocess.run([words[0], "--version"], capture_output=True, text=True, check=False, timeout=5)  # noqa: S603 - the user's own pager
+    found = re.match(r"less (\d+)", done.stdout)
+    return found is not None and int(found[1]) >= FIRST_WITH_LINKS
+
+
+def page(content: bytes, command: str, environment: Mapping[str, str]) -> bool:
+    """Show a text in a pager and wait until the user exits it.
+
+    Args:
+        content: The text.
+        command: A command line from `pager_command`; run by the shell, as Git does.
+        environment: Environment variables.
+
+    Returns:
+        Whether the pager could be started.
+    """
+    try:
+        process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, env={**OPTIONS, **environment})  # noqa: S603, S607 - the user's own command
+    except OSError:
+        return False
+    # Ctrl-C is handled by the pager: it cancels a search or exits the pager. This process keeps waiting.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.communicate(content)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
+
+
+# Output of commands: data on standard output, messages on standard error.
+#
+# Data is UTF-8 in every locale. In text of pages, control characters are shown as escapes, as they could move the
+# cursor or change the window's title.
+
 
 BOLD, FAINT, RED, GREEN, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
@@ -56,8 +183,6 @@ def terminal(stdout: TextIO, stderr: TextIO, environment: Mapping[str, str], *, 
     plain = no_color or bool(environment.get("NO_COLOR")) or dumb
     if not stdout.isatty():
         return Terminal(stdout, stderr, styles=not plain)
-    from commonplace.faces.cli.screen.hyperlinks import terminal_shows_links
-    from commonplace.faces.cli.screen.size import screen_size
 
     columns, lines = screen_size(stdout, environment)
     links = not plain and terminal_shows_links(environment)
@@ -109,7 +234,7 @@ class Output:
     def _fitted(self, text: str, indent: int | None = None) -> list[str]:
         if not self.terminal.columns:
             return [text]
-        from commonplace.faces.cli.screen.line_breaks import wrapped
+        from commonplace.faces.cli.line_breaks import wrapped
 
         return [row for line in text.split("\n") for row in wrapped(line, self.terminal.columns, indent)]
 
@@ -137,7 +262,6 @@ class Output:
         name = self.styled(BOLD, text)
         if file is None or not (self.terminal.links and self.terminal.interactive):
             return name
-        from commonplace.faces.cli.screen.hyperlinks import file_link
 
         return file_link(name, file)
 
@@ -155,8 +279,6 @@ class Output:
         """Show lines in the pager if they do not fit on the screen. Returns whether the pager was used."""
         if not (self._paged and self.terminal.pager and 0 < self.terminal.lines <= len(lines)):
             return False
-        from commonplace.faces.cli.screen.hyperlinks import without_links
-        from commonplace.faces.cli.screen.pager import page, pager_command, shows_links
 
         command = pager_command(os.environ)
         if not command:

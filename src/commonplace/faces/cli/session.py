@@ -16,7 +16,7 @@ from commonplace.faces.cli.progress import progress_bar
 from commonplace.settings import CommitMode, Flags, Settings, load_settings, require_folders
 
 if TYPE_CHECKING:  # imported only for types, to keep the server's start short
-    from commonplace.domain.diagnostics import Diagnostic
+    from commonplace.domain.findings import Diagnostic
     from commonplace.domain.json import Json
     from commonplace.domain.ports import Progress
     from commonplace.services.checks import BundleReport

@@ -122,7 +122,7 @@ class ProposalsParameters(QueryParameters):
     offset: Annotated[int, Field(ge=0)] = 0
 
 
-class ProposalParameters(QueryParameters):
+class ShowProposalParameters(QueryParameters):
     """Parameters of GET /proposals/{id}."""
 
     page: Annotated[PageName, Field(description="Show this page only")] = ""
@@ -176,7 +176,7 @@ def endpoints() -> tuple[Endpoint, ...]:
             run=_show,
             answers={200: FullProposal},
             tier="propose",
-            query=ProposalParameters,
+            query=ShowProposalParameters,
             error_statuses=frozenset({404}),
         ),
         *_decisions(),
@@ -246,7 +246,7 @@ def _list(request: RestRequest) -> RestResponse:
 
 
 def _show(request: RestRequest) -> RestResponse:
-    query = cast("ProposalParameters", request.query)
+    query = cast("ShowProposalParameters", request.query)
     found = _found(request)
     shown = reports.FileRange(page=query.page, offset=query.offset, limit=query.limit)
     report = reports.report(request.served.collections, found, shown)

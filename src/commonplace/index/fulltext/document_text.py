@@ -16,9 +16,9 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze
 from commonplace.domain.records import STATED_KEYS, day_number, filter_terms, unix_seconds
-from commonplace.domain.words.folded_text import accented_words, fold_text
 from commonplace.domain.words.grams import grams, parted_names, tokens, without_grams
-from commonplace.domain.words.readable_text import readable_text
+from commonplace.domain.words.scripts import accented_words, fold_text
+from commonplace.domain.words.text_decoder import readable_text
 
 # The searchable texts and filter terms of a document, as stored in the full text.
 

@@ -21,8 +21,8 @@ from commonplace.domain.documents import Document
 from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze
-from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import grams, without_grams
+from commonplace.domain.words.scripts import fold_text
 from commonplace.index.catalogue.document_rows import NameWords, name_words_by_key
 from commonplace.index.fulltext.tantivy_index import words_analyzer
 from commonplace.index.fulltext.term_dictionary import NameTerm

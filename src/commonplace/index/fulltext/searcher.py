@@ -20,7 +20,7 @@ from commonplace.domain.query_parser import NO_WORDS, Analyze, exclusion_notice,
 from commonplace.domain.ranking import shared_beginning
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet, with_labels
-from commonplace.domain.words.folded_text import fold_text
+from commonplace.domain.words.scripts import fold_text
 from commonplace.index.catalogue.document_rows import CachedDocument, Outline
 from commonplace.index.fulltext.query_builder import scope_of
 from commonplace.index.fulltext.ranking import RankedPage, Ranker

@@ -18,8 +18,8 @@ import tantivy
 
 from commonplace.domain.query_parser import Analyze
 from commonplace.domain.records import STATED_KEYS
-from commonplace.domain.words.folded_text import accented_words
 from commonplace.domain.words.grams import grams, tokens, without_grams
+from commonplace.domain.words.scripts import accented_words
 from commonplace.index.fulltext.document_text import DAY_FIELD, DocumentText
 from commonplace.index.process import trim_heap, tune_allocator
 

@@ -13,8 +13,7 @@ from commonplace.domain.languages import DEFAULT, content_words, language_of, wi
 from commonplace.domain.query_parser import Analyze, Expression, ParsedQuery, PhraseTerms, changed, count_each
 from commonplace.domain.ranking import best_forms, near_words, rarity
 from commonplace.domain.words.grams import is_whole
-from commonplace.domain.words.scripts import language_of_script
-from commonplace.domain.words.spellings import spellings
+from commonplace.domain.words.scripts import language_of_script, spellings
 from commonplace.index.fulltext import tantivy_index as ft
 from commonplace.index.fulltext.document_text import RecentDocuments
 

@@ -33,6 +33,7 @@ from commonplace.index.opensearch.indexes import HitSection, shown_section
 from commonplace.index.opensearch.queries import (
     ClusterPage,
     ClusterPages,
+    Vocabulary,
     by_score,
     chosen_query,
     filter_clauses,
@@ -46,7 +47,6 @@ from commonplace.index.opensearch.queries import (
     page_search,
     section_search,
 )
-from commonplace.index.opensearch.vocabulary import Vocabulary
 
 _NO_SECTION = HitSection((), "", "")
 NEAREST = 100

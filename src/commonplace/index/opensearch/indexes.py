@@ -19,8 +19,8 @@ from commonplace.domain.query import Record
 from commonplace.domain.query_parser import Analyze
 from commonplace.domain.ranking import K1, B
 from commonplace.domain.records import day_number, fields_from_json, record_to_json
-from commonplace.domain.words.folded_text import accented_words, fold_text
 from commonplace.domain.words.grams import grams, tokens, without_grams
+from commonplace.domain.words.scripts import accented_words, fold_text
 from commonplace.index.catalogue.document_rows import Outline
 from commonplace.index.fulltext.document_text import DocumentText, document_text
 from commonplace.index.fulltext.name_coverage import name_tokens, searchable_names

@@ -200,7 +200,7 @@ CASCADE = ToolsetRegistration(
         "resolve": "commonplace.toolsets.cascade.cli.resolve",
         "conflicts": "commonplace.toolsets.cascade.cli.conflicts",
     },
-    check_bundle="commonplace.toolsets.cascade.service.bundles:check_bundle",
+    check_bundle="commonplace.toolsets.cascade.service.captures:check_bundle",
     confined=False,
     detects=names_layers,
     takes_stdio=names_layers,

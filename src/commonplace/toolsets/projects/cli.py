@@ -22,7 +22,7 @@ from commonplace.faces.cli.output import BOLD, FAINT
 from commonplace.faces.cli.session import Session, require_folders
 from commonplace.faces.cli.text_input import read_text
 from commonplace.settings import Settings
-from commonplace.toolsets.projects.service import PROJECTS_KEY, instructions, knowledge, overview
+from commonplace.toolsets.projects.service import PROJECTS_KEY, instructions, knowledge
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 _LOOKS = frozenset({"list", "show", "status"})
@@ -121,7 +121,7 @@ def _show_missing(session: Session, action: ProjectsAction, path: Path) -> None:
 
 
 def _list(session: Session, store: ProjectStore) -> None:
-    projects = overview.list_projects(store)
+    projects = instructions.list_projects(store)
     if session.out.as_json:
         rows = [
             {

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from cases import each_case
 from commonplace.domain.documents import Document
 from commonplace.domain.records import build_record
-from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import parted_names
-from commonplace.domain.words.readable_text import ReadableText, readable_text
+from commonplace.domain.words.scripts import fold_text
+from commonplace.domain.words.text_decoder import ReadableText, readable_text
 from commonplace.index.fulltext.document_text import DocumentText, document_text, text_from_json, text_to_json
 from pages import markdown, page
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.records import build_record
-from commonplace.domain.words.folded_text import fold_text
+from commonplace.domain.words.scripts import fold_text
 from commonplace.index.fulltext.name_coverage import (
     NOT_COVERED,
     DocumentNames,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
+from commonplace.domain.findings import Diagnostic
 from commonplace.store.discovery import STALE_SECONDS, diagnose, git_command, open_store
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of

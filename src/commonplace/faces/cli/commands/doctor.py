@@ -14,9 +14,9 @@ from typing import Annotated
 import typer
 
 from commonplace import build
-from commonplace.domain.diagnostics import Diagnostic
 from commonplace.domain.documents import Severity
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.findings import Diagnostic
 from commonplace.domain.json import Json
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.failures import FINDINGS

@@ -19,7 +19,7 @@ from commonplace.faces.cli.output import BOLD, one_line
 from commonplace.faces.cli.progress import activity
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection
-from commonplace.services.embedding_status import EMBED_COMMAND, embedding_status
+from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status
 
 ModelAction: TypeAlias = Literal["install", "status"]
 

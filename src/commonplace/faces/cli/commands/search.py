@@ -19,16 +19,15 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
-from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first
+from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first, unknown_values
 from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, json_text, one_line, shown
 from commonplace.faces.cli.pages import page_name, path_of, place_json
 from commonplace.faces.cli.session import Session, opened_at
-from commonplace.faces.cli.suggestions import unknown_values
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
-from commonplace.services.embedding_status import EMBED_COMMAND, embedding_status
+from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status
 from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search

@@ -16,8 +16,8 @@ from commonplace.domain.query_parser import parse_query
 from commonplace.domain.ranking import K1, B, FieldStatistics, bm25
 from commonplace.domain.records import aliases_of
 from commonplace.domain.snippets import MAX_SOURCE_CHARS, HighlightTerms, snippet
-from commonplace.domain.words.folded_text import fold_text
 from commonplace.domain.words.grams import WORD, grams, is_whole
+from commonplace.domain.words.scripts import fold_text
 from commonplace.toolsets.cascade.rules.values import Concept, ConceptSection, scalar_as_text
 
 TITLE_WEIGHT = 2.0

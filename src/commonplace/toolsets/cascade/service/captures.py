@@ -11,15 +11,19 @@ from itertools import count
 from threading import Lock
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.errors import AlreadyExistsError, ConfigError, InvalidInputError, NotFoundError
+from commonplace.domain.errors import AlreadyExistsError, ConfigError, InvalidInputError, NotFoundError, StorageError
+from commonplace.domain.findings import finding_of
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.domain.slugs import slug
+from commonplace.services.checks import BundleReport
 from commonplace.services.collections import Collection
+from commonplace.services.findings import Issue
 from commonplace.services.writes import documents
 from commonplace.services.writes.overwrites import WriteRequest
 from commonplace.toolsets.cascade.rules.concepts import CAPTURES, concept_address
 from commonplace.toolsets.cascade.rules.manifest import names_secret
+from commonplace.toolsets.cascade.rules.okf import nonconformities
 from commonplace.toolsets.cascade.rules.output import frontmatter_text
 from commonplace.toolsets.cascade.service.layers import FolderLayer
 
@@ -190,3 +194,29 @@ def _invalid(reason: str) -> InvalidInputError:
     return InvalidInputError(
         f"The capture is not valid: {reason}.", kind="capture", hint="Correct it, and call log_capture again."
     )
+
+
+# Checks of a folder as an OKF bundle.
+
+
+def check_bundle(collection: Collection) -> BundleReport:
+    """Check every file of a folder against the rules of OKF v0.2. Read-only; needs no index."""
+    addresses = sorted(address for address, _ in collection.store.scan())
+    problems: list[Issue] = []
+    for address in addresses:
+        try:
+            found = nonconformities(address, collection.store.read(address))
+        except (NotFoundError, StorageError) as error:
+            found = [finding_of("unreadable", str(error))]
+        problems += (
+            Issue(
+                collection=collection,
+                path=address.path,
+                line=finding.line,
+                rule=finding.rule,
+                severity=finding.severity,
+                message=finding.message,
+            )
+            for finding in found
+        )
+    return BundleReport(len(addresses), tuple(problems))

@@ -11,8 +11,7 @@ from commonplace.domain.changes import recording_retained
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.links import RELATIONS
-from commonplace.faces.mcp.bad_arguments import bad_arguments
-from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.faces.retained import retained_list
 from commonplace.services import findings, links, typed_entries
 from commonplace.services.collections import (

@@ -10,8 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
-from commonplace.faces.mcp.bad_arguments import bad_arguments
-from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest, require_moves
 from commonplace.services.writes.moves import plan_moves

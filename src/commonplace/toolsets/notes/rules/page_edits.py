@@ -15,7 +15,7 @@ from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
-from commonplace.domain.tasks import Task, tasks_of, with_task
+from commonplace.domain.tasks import TaskItem, tasks_of, with_task
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
 
 MAX_NEAREST_TASKS = 3
@@ -182,7 +182,7 @@ def _task(document: Document, change: PageChange) -> bytes:
     return with_task(document, found[0], done=change.done)
 
 
-def _of_equal(document: Document, found: Sequence[Task], change: PageChange) -> Sequence[Task]:
+def _of_equal(document: Document, found: Sequence[TaskItem], change: PageChange) -> Sequence[TaskItem]:
     """One of several tasks with the same text and heading: the first that the change would change.
 
     Raises:

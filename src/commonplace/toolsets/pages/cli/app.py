@@ -21,8 +21,17 @@ from commonplace.faces.call_log import traced_call
 from commonplace.faces.cli.binding import expanded, read_plainly
 from commonplace.faces.cli.failures import PIPE_CLOSED
 from commonplace.toolsets.pages.cli import space_search
-from commonplace.toolsets.pages.cli.dependencies import CnDependencies, EngineOptions, message, out
-from commonplace.toolsets.pages.cli.failures import EXIT_CODES, GENERAL, INTERRUPTED, INVALID, exit_code
+from commonplace.toolsets.pages.cli.failures import (
+    EXIT_CODES,
+    GENERAL,
+    INTERRUPTED,
+    INVALID,
+    CnDependencies,
+    EngineOptions,
+    exit_code,
+    message,
+    out,
+)
 from commonplace.toolsets.pages.rules.space import key_digest
 
 _NO_NAME = re.compile(r"[^a-z0-9_-]+")

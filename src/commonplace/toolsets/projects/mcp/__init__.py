@@ -10,10 +10,9 @@ from pydantic import BaseModel
 
 from commonplace.domain.ports import Progress
 from commonplace.faces.mcp.toolset import Tool, Toolset, result_schema
-from commonplace.toolsets.projects.mcp import documents, instructions, parameters, search_results, todos
-from commonplace.toolsets.projects.mcp.call_envelope import Answer, bind_method
-from commonplace.toolsets.projects.mcp.failures import show_error
-from commonplace.toolsets.projects.mcp.resources import RESOURCES
+from commonplace.toolsets.projects.mcp import documents, instructions, parameters
+from commonplace.toolsets.projects.mcp.call_envelope import Answer, bind_method, show_error
+from commonplace.toolsets.projects.mcp.documents import RESOURCES
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 INSTRUCTIONS = """\
@@ -131,7 +130,7 @@ _OF_INSTRUCTIONS = (
 )
 _OF_DOCUMENTS = (
     _tool(
-        search_results.search_knowledge,
+        documents.search_knowledge,
         parameters.SearchKnowledge,
         "reads",
         (
@@ -221,56 +220,56 @@ _OF_CHAPTERS = (
 )
 _OF_TODOS = (
     _tool(
-        todos.create_todo,
+        instructions.create_todo,
         parameters.CreateTodo,
         "adds",
         ("Create a to-do list", "A new numbered list, with its first tasks."),
         {"todo_number": "integer", **_MESSAGE},
     ),
     _tool(
-        todos.list_todos,
+        instructions.list_todos,
         parameters.ProjectArguments,
         "reads",
         ("List to-do lists", "The project's to-do lists and how far they are."),
         {"todos": "array"},
     ),
     _tool(
-        todos.get_todo_tasks,
+        instructions.get_todo_tasks,
         parameters.TodoArguments,
         "reads",
         ("List tasks", "The tasks of a to-do list."),
         {"todo": "object", "tasks": "array"},
     ),
     _tool(
-        todos.get_next_todo_task,
+        instructions.get_next_todo_task,
         parameters.TodoArguments,
         "reads",
         ("Next task", "The first task that is not completed."),
         {"task?": "object", "message?": "string"},
     ),
     _tool(
-        todos.add_todo_task,
+        instructions.add_todo_task,
         parameters.AddTask,
         "adds",
         ("Add a task", "Add a task to a to-do list."),
         _TASK,
     ),
     _tool(
-        todos.remove_todo_task,
+        instructions.remove_todo_task,
         parameters.TaskArguments,
         "removes",
         ("Remove a task", "Remove a task; the others keep their numbers."),
         _TASK,
     ),
     _tool(
-        todos.complete_todo_task,
+        instructions.complete_todo_task,
         parameters.TaskArguments,
         "sets",
         ("Complete a task", "Mark a task as completed."),
         _TASK,
     ),
     _tool(
-        todos.delete_todo,
+        instructions.delete_todo,
         parameters.TodoArguments,
         "removes",
         ("Delete a to-do list", "Delete a to-do list with its tasks."),

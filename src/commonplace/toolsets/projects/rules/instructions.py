@@ -8,11 +8,13 @@ from commonplace.domain.documents import Document, Section
 from commonplace.domain.edits import remove_section as without_section
 from commonplace.domain.edits import replace_section
 from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError
-from commonplace.toolsets.projects.rules.chapters import Position, inserted, require_text
-from commonplace.toolsets.projects.rules.headings import (
+from commonplace.toolsets.projects.rules.chapters import (
     EditedDocument,
+    Position,
     has_title,
     heading_line,
+    inserted,
+    require_text,
     split_header,
     title_of,
     titles_between,

@@ -11,8 +11,7 @@ from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.ports import Transaction
 from commonplace.toolsets.projects.rules import chapters as rules
 from commonplace.toolsets.projects.rules import limits
-from commonplace.toolsets.projects.rules.chapters import Chapter
-from commonplace.toolsets.projects.rules.headings import EditedDocument
+from commonplace.toolsets.projects.rules.chapters import Chapter, EditedDocument
 from commonplace.toolsets.projects.rules.instructions import check_reference
 from commonplace.toolsets.projects.rules.knowledge import now_text, with_updated
 from commonplace.toolsets.projects.service.instructions import AT_END, InsertPosition

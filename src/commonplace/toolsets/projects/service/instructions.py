@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import FileStat
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import AlreadyExistsError, NotFoundError
+from commonplace.domain.errors import AlreadyExistsError, InvalidInputError, NotFoundError, StorageError
 from commonplace.domain.ports import Transaction
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.toolsets.projects.rules import instructions, limits
-from commonplace.toolsets.projects.rules.chapters import Position
-from commonplace.toolsets.projects.rules.headings import EditedDocument, split_header
+from commonplace.toolsets.projects.rules.chapters import EditedDocument, Position, split_header
+from commonplace.toolsets.projects.rules.knowledge import iso_text
+from commonplace.toolsets.projects.rules.limits import check_project_id
+from commonplace.toolsets.projects.rules.registry import PROJECTS_KEY
+from commonplace.toolsets.projects.service.knowledge import KNOWLEDGE
 from commonplace.toolsets.projects.service.project_store import ProjectStore
 
 INSTRUCTIONS_FILE = "main.md"
@@ -155,3 +161,51 @@ def _read(transaction: Transaction, address: Address) -> Document:
     """The current instructions; empty if the project has none."""
     raw = transaction.read(address) if transaction.exists(address) else b""
     return read_document(address, raw)
+
+
+# The list of all projects, and their deletion.
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """An entry in the list of projects."""
+
+    id: str
+    main: FileStat | None
+    """Stat data of the instructions; None if there are none."""
+    documents: int
+    updated: str
+    """Time of the last write to one of the project's files, ISO 8601; "" if there are no files."""
+
+
+def list_projects(projects: ProjectStore) -> list[Project]:
+    """Every project, sorted by id. A project whose folder is missing or cannot be served is listed without files."""
+    found: list[Project] = []
+    for project_id, folder in sorted(projects.registry().folders.items()):
+        try:
+            main = projects.store.stat(parse_address(f"{PROJECTS_KEY}/{folder}/{INSTRUCTIONS_FILE}"))
+            stats = list(projects.folders.documents(f"{PROJECTS_KEY}/{folder}/{KNOWLEDGE}").values())
+        except (InvalidInputError, StorageError) as error:
+            log.warning("The folder of project %s is not listed: %s", project_id, error)
+            main, stats = None, []
+        newest = max((stat.mtime_ns for stat in [*stats, *([main] if main else [])]), default=0)
+        updated = iso_text(datetime.fromtimestamp(newest / 1e9, UTC)) if newest else ""
+        found.append(Project(project_id, main, len(stats), updated))
+    return found
+
+
+def delete_project(projects: ProjectStore, project_id: str) -> None:
+    """Delete a project with all its files.
+
+    Raises:
+        NotFoundError: kind "project": there is no such project.
+    """
+    check_project_id(project_id)
+
+    def act(transaction: Transaction) -> None:
+        projects.remove(transaction, project_id)
+
+    projects.write(project_id, "Deleted project", act)

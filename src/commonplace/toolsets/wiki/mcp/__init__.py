@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from commonplace.faces.mcp.toolset import Tool, Toolset, bind
-from commonplace.toolsets.wiki.mcp import parameters, tools
-from commonplace.toolsets.wiki.mcp.failures import show_error
+from commonplace.toolsets.wiki.mcp import tools
+from commonplace.toolsets.wiki.mcp import tools as parameters
+from commonplace.toolsets.wiki.mcp.text_output import show_error
 
 INSTRUCTIONS = """\
 A wiki of Markdown notes. Find notes with search_notes (keywords) or list_notes (filters), read them with read_note, \

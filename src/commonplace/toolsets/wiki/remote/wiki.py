@@ -13,7 +13,7 @@ from commonplace.domain.errors import AlreadyExistsError, ConflictError, Knowled
 from commonplace.domain.json import JsonObject
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions
 from commonplace.domain.similarity import SearchMode
-from commonplace.toolsets.wiki.remote import json_values
+from commonplace.toolsets.wiki.remote import client as json_values
 from commonplace.toolsets.wiki.remote.client import RestClient, quoted
 from commonplace.toolsets.wiki.rules import (
     AttachmentContent,

@@ -24,8 +24,8 @@ from commonplace.faces.cli.finder import (
     state_row,
     text_rows,
 )
+from commonplace.faces.cli.line_breaks import width
 from commonplace.faces.cli.output import BOLD, FAINT, PLAIN
-from commonplace.faces.cli.screen.line_breaks import width
 from indexed import Indexed
 
 

@@ -27,10 +27,10 @@ from commonplace.embed.local import LocalSemanticIndex
 from commonplace.embed.shared import DIMENSION_PROBE, EmbeddingWorker, SharedSemanticIndex, model_digest
 from commonplace.index import open_index
 from commonplace.index.opensearch import answers
-from commonplace.index.opensearch.cluster import SearchCluster
 from commonplace.index.opensearch.connection import ClusterAddress, Connection
 from commonplace.index.opensearch.indexes import BaseIndexes, alias_of
 from commonplace.index.opensearch.vectors import EXPIRY_SECONDS, ClusterWork, vectors_of
+from commonplace.index.opensearch.writer import SearchCluster
 from embeddings import EmbeddingServer, embedding_server
 from opensearch_cluster.engines import Engine, new_base, pages
 from page_store import PageStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.toolsets.cascade.web.links import concept_url, section_anchor
+from commonplace.toolsets.cascade.web import concept_url, section_anchor
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.toolsets.projects.remote.setup import open_project_store
 from commonplace.toolsets.projects.rules.chapters import Chapter, read_chapters
-from commonplace.toolsets.projects.service import chapters, knowledge, overview
+from commonplace.toolsets.projects.service import chapters, instructions, knowledge
 from commonplace.toolsets.projects.service.project_store import IDENTITY, ProjectStore
 from support import Amount
 
@@ -58,7 +58,7 @@ def home(tmp_path: Path, cache_dir: Path) -> Iterator[ProjectStore]:
 
 
 def test_a_store_made_by_hand_opens_as_it_is(home: ProjectStore) -> None:
-    assert [(p.id, p.documents) for p in overview.list_projects(home)] == [("The Shop", 4), ("blog", 1)]
+    assert [(p.id, p.documents) for p in instructions.list_projects(home)] == [("The Shop", 4), ("blog", 1)]
     for path, text in DOCUMENTS.items():
         assert home.store.read(Address(path)) == text.encode()
     assert home.upstream.status().branch == "trunk"

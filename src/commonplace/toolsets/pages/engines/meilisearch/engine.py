@@ -21,24 +21,22 @@ from commonplace.domain.json import JsonObject
 from commonplace.domain.ports import Store
 from commonplace.domain.records import normal_timestamp
 from commonplace.toolsets.pages.engines.meilisearch.client import (
-    MeilisearchClient,
-    RejectedError,
-    index_path,
-    items,
-    whole_number,
-)
-from commonplace.toolsets.pages.engines.meilisearch.page_documents import (
     FILTERABLE_ATTRIBUTES,
     INDEX_SETTINGS,
     RETRIEVED_ATTRIBUTES,
     SORTABLE_ATTRIBUTES,
+    MeilisearchClient,
+    RejectedError,
     batches,
     filter_of,
+    index_path,
+    items,
     page_document,
     page_from_hit,
     snippet_of,
     sort_of,
     space_filter,
+    whole_number,
 )
 from commonplace.toolsets.pages.engines.page_reader import PageReader, has_pages
 from commonplace.toolsets.pages.rules.matched_words import QueryWords

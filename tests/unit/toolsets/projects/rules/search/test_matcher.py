@@ -5,18 +5,16 @@ from __future__ import annotations
 from cases import each_case
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
-from commonplace.toolsets.projects.rules.search.matcher import (
+from commonplace.toolsets.projects.rules.search import (
     EXCERPT_CHARS,
     MAX_EXCERPTS,
     MAX_PARTS,
-    Matches,
-    find_documents,
-)
-from commonplace.toolsets.projects.rules.search.searchable import (
     NO_DOCUMENTS,
+    Matches,
     SearchableDocument,
     SearchableDocuments,
     Segment,
+    find_documents,
     searchable,
 )
 

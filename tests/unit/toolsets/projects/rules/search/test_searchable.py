@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.document_reader import read_document
-from commonplace.toolsets.projects.rules.search.matcher import find_documents
-from commonplace.toolsets.projects.rules.search.searchable import (
+from commonplace.toolsets.projects.rules.search import (
     NO_DOCUMENTS,
     SearchableDocument,
     SearchableDocuments,
     Segment,
+    SubstringIndex,
+    find_documents,
     searchable,
 )
-from commonplace.toolsets.projects.rules.search.substring_index import SubstringIndex
 
 PIECES = st.sampled_from(
     ["c++", "c#", "node.js", "a", "ab", "abc", "中文", "中", "++", ".", "_", "x_y", " ", "\n", "éa", "ß"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from cases import each_case
-from commonplace.toolsets.projects.rules.search.substring_index import SubstringIndex
+from commonplace.toolsets.projects.rules.search import SubstringIndex
 
 TEXTS = [
     "",

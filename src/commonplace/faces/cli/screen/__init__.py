@@ -1,1 +1,0 @@
-"""Terminal output: size, line wrapping, hyperlinks, and a pager for long answers."""

@@ -1,1 +1,0 @@
-"""Substring search in the documents of a project."""

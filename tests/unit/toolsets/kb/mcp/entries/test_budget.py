@@ -1,0 +1,91 @@
+"""Answers within a number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.json import Json
+from commonplace.domain.query import SearchQuery
+from commonplace.services.collections import FoundDocument
+from commonplace.services.evidence import CHARACTERS_PER_TOKEN
+from commonplace.toolsets.kb.mcp.entries import entry_within, search_within, sections_within, size_of, text_once
+from indexed import Indexed
+
+LONG = "# Boats\n\n" + "".join(f"## Part {n}\n\nA boat called walrus number {n}.\n\n" for n in range(40))
+ENTRY: dict[str, Json] = {
+    "id": "boats",
+    "kb_name": "base",
+    "entry_type": "note",
+    "title": "Boats",
+    "revision": "a" * 40,
+    "file_path": "boats.md",
+    "body": "größe " * 500,
+    "links": [{"target_id": f"t{n}"} for n in range(100)],
+}
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
+    with Indexed(tmp_path_factory.mktemp("budget"), {"boats.md": LONG, "tea.md": "# Tea\n\nNo walrus.\n"}) as made:
+        yield made
+
+
+def size_of_both(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
+    """Characters of the structured content and the text block."""
+    answer = text_once(entry, fields)
+    structured, told = cast("tuple[Any, Any]", (answer.content, answer.text))
+    assert "body" not in structured["entry"], "the text is sent once"
+    assert {*told["entry"]} >= {"id", "title", "revision", *fields} & entry.keys()
+    return size_of(structured) + size_of(told)
+
+
+def characters(tokens: int) -> int:
+    return CHARACTERS_PER_TOKEN * tokens
+
+
+@pytest.mark.parametrize("tokens", [200, 400, 5000])
+def test_the_best_sections_fit_and_it_is_told_whether_there_are_more(base: Indexed, tokens: int) -> None:
+    answer: Any = search_within([base.collection], SearchQuery(text="walrus boat"), "keyword", tokens)
+    found = answer.content
+    assert size_of(found) + size_of(answer.text) <= characters(tokens)
+    assert len(answer.text["results"]) == found["count"] == len(found["results"]) > 0
+    assert found["has_more"] is (found["count"] < found["total"])
+    assert found["results"][0]["section"].startswith("Boats > Part")
+
+
+def test_an_entry_has_its_best_sections_for_a_question(base: Indexed) -> None:
+    record = base.index.record(Address("boats.md"))
+    assert record is not None
+    found = sections_within(FoundDocument(base.collection, record), "walrus number 7", ENTRY, 200)
+    structured, told = cast("tuple[Any, Any]", (found.content, found.text))
+    (section,) = structured["entry"]["sections"]
+    assert section == {"section": "Boats > Part 7", "anchor": "part-7"}, "the text block has the text"
+    (shown,) = told["entry"]["sections"]
+    assert shown["text"].startswith("A boat called walrus number 7.")
+    assert structured["entry"]["file_path"] == "boats.md"
+    assert size_of(structured) + size_of(told) <= characters(200)
+
+
+@pytest.mark.parametrize("tokens", [100, 200, 500, 1000])
+def test_an_entry_is_cut_to_fit_and_says_where_its_body_goes_on(tokens: int) -> None:
+    found: Any = entry_within(ENTRY, tokens)
+    assert size_of_both(found) <= characters(tokens)
+    assert found["body_truncated"] is True
+    assert (found["body_length"], found["body_offset"]) == (len(str(ENTRY["body"])), 0)
+    assert found["body"] == str(ENTRY["body"])[: found["body_chunk_size"]]
+    assert found["id"] == "boats"
+
+
+def test_an_entry_that_fits_is_left_as_it_is() -> None:
+    assert entry_within(ENTRY, 10_000) is ENTRY
+
+
+def test_links_go_before_the_body_does() -> None:
+    found: Any = entry_within({**ENTRY, "body": "short", "body_offset": 10, "body_length": 99}, 300)
+    assert found["links_truncated"] is True
+    assert 0 < len(found["links"]) < 100
+    assert (found["body"], found["body_offset"], found["body_length"]) == ("short", 10, 99)
