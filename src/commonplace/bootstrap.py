@@ -403,6 +403,13 @@ def git_command() -> Diagnostic:
     return discovery.git_command()
 
 
+def diagnose_clones(settings: Settings) -> Iterator[Diagnostic]:
+    """Check the clones of replicas."""
+    from commonplace.store import discovery
+
+    return discovery.diagnose_clones(settings.cache_dir / "replicas")
+
+
 def diagnose(folder: Path, settings: Settings) -> Iterator[Diagnostic]:
     """Check one folder's repository and locks."""
     from commonplace.store import discovery

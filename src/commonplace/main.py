@@ -56,7 +56,7 @@ def _run(arguments: Sequence[str]) -> int:
 
     relax_gc()
     keep_private()
-    from commonplace.bootstrap import diagnose, git_command, install_model, open_application
+    from commonplace.bootstrap import diagnose, diagnose_clones, git_command, install_model, open_application
     from commonplace.faces.cli.app import run
     from commonplace.faces.cli.session import CliDependencies
     from commonplace.registration import store_folder, store_refusal, toolset_commands
@@ -70,6 +70,7 @@ def _run(arguments: Sequence[str]) -> int:
         install_model=install_model,
         run_embed_worker=_embed_for_cluster,
         git_command=git_command,
+        diagnose_clones=diagnose_clones,
         diagnose=diagnose,
         check_bundle=_check_bundle,
         toolset_commands=toolset_commands,

@@ -165,6 +165,7 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
         )
         return
     yield _state(real, repository, branch)
+    yield _packs(real.name, repository.common, _git(found, "gc"))
     yield from _settings(real.name, found, repository)
     yield from _stale(real, found.gitdir, repository.common)
     yield from _own(real.name, found.gitdir / "commonplace.lock")
@@ -186,6 +187,44 @@ def _state(real: Path, repository: GitRepository, branch: str) -> Diagnostic:
         )
     commit = f"commit {repository.head[:10]}" if repository.head else "no commit yet"
     return Diagnostic("git", None, name, f"A Git repository on {branch.removeprefix('refs/heads/')}, {commit}.")
+
+
+MAX_PACKS = 50
+"""Number of packs above which Git itself gathers them (`gc.autoPackLimit`); each costs a reader a descriptor."""
+MAX_LOOSE = 6_700
+"""Number of loose objects above which Git itself packs them (`gc.auto`)."""
+
+
+def diagnose_clones(folder: Path) -> Iterator[Diagnostic]:
+    """The packs of the clones of remotes, which a server gathers in the background; `folder` is that of all clones."""
+    for clone in sorted(folder.glob("*/*.git")):
+        # Unlike `gc`, this drops no object, because readers of an older commit may still need it.
+        command = f"git -C {shlex.quote(str(clone))} repack --geometric=2 -d"
+        yield _packs(f"clone {clone.stem}", clone, command)
+
+
+def _packs(name: str, gitdir: Path, command: str) -> Diagnostic:
+    """The packs and loose objects of a repository, and the command that gathers them if there are many.
+
+    Args:
+        name: Name of the folder.
+        gitdir: The folder with `objects`.
+        command: The command.
+    """
+    counted = [_entries(gitdir / "objects" / folder) for folder in ("pack", "17")]
+    count, loose = sum(one.endswith(".pack") for one in counted[0]), 256 * len(counted[1])
+    told = f"{amount(count, 'pack')} and about {amount(loose, 'loose object')}"
+    if count <= MAX_PACKS and loose <= MAX_LOOSE:
+        return Diagnostic("packs", None, name, f"The repository has {told}.")
+    message = f"The repository has {told}: old commits are read more slowly, and a pack costs each process a file."
+    return Diagnostic("packs", Severity.INFO, name, message, "Gather them when nothing writes:", command)
+
+
+def _entries(folder: Path) -> list[str]:
+    try:
+        return [one.name for one in folder.iterdir()]
+    except OSError:
+        return []
 
 
 def _settings(name: str, found: DiscoveredRepository, repository: GitRepository) -> Iterator[Diagnostic]:

@@ -76,6 +76,8 @@ class CliDependencies:
     """Embed the collections of these names, or all, for the search cluster. Returns the number of chunks."""
     git_command: Callable[[], Diagnostic]
     """Check the git command."""
+    diagnose_clones: Callable[[Settings], Iterable[Diagnostic]]
+    """Check the clones of replicas."""
     diagnose: Callable[[Path, Settings], Iterable[Diagnostic]]
     """Check one folder's repository and locks."""
     check_bundle: Callable[[Collection], BundleReport]

@@ -11,7 +11,7 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.documents import Severity
 from commonplace.domain.findings import Diagnostic
-from commonplace.store.discovery import STALE_SECONDS, diagnose, git_command, open_store
+from commonplace.store.discovery import MAX_PACKS, STALE_SECONDS, diagnose, diagnose_clones, git_command, open_store
 from commonplace.store.disk.folder import Folder
 from commonplace.store.folder.folder_store import key_of
 from commonplace.store.folder.writer_lock import WriterLock
@@ -40,6 +40,32 @@ def left(file: Path, seconds_ago: float = 2 * STALE_SECONDS) -> Path:
     when = time.time() - seconds_ago
     os.utime(file, (when, when))
     return file
+
+
+def test_packs_and_loose_objects_are_counted_and_many_have_a_command(repo: GitRepo) -> None:
+    objects = repo.path / ".git/objects"
+    assert only(repo.path, "packs").severity is None
+    for number in range(MAX_PACKS + 1):
+        left(objects / f"pack/pack-{number:040}.pack")
+    found = only(repo.path, "packs")
+    assert (found.severity, found.command) == (Severity.INFO, f"git -C {repo.path} gc")
+    assert "51 packs" in found.message
+    for file in (objects / "pack").iterdir():
+        file.unlink()
+    for number in range(30):
+        left(objects / f"17/{number:038}")
+    assert "about 7,680 loose objects" in only(repo.path, "packs").message
+
+
+def test_the_packs_of_a_clone_are_gathered_without_dropping_an_object(repo: GitRepo, tmp_path: Path) -> None:
+    clones = tmp_path / "replicas"
+    repo.git("clone", "-q", "--bare", str(repo.path), str(clones / "0123456789abcdef/notes.git"))
+    (found,) = diagnose_clones(clones)
+    assert (found.subject, found.severity) == ("clone notes", None)
+    for number in range(MAX_PACKS + 1):
+        left(clones / f"0123456789abcdef/notes.git/objects/pack/pack-{number:040}.pack")
+    (found,) = diagnose_clones(clones)
+    assert found.command.endswith("notes.git repack --geometric=2 -d")
 
 
 def test_the_version_of_git_is_reported() -> None:

@@ -38,11 +38,11 @@ def command(
         commonplace doctor --quiet
         commonplace doctor -C ~/notes --json
 
-    Looked at are Git and whether it flushes commits, permissions, free disk space, locks that a killed git left, every
-    page's bytes against the index, the settings and where each was given, kb.yaml, commonplace.yaml, plugins, the port
-    of serve, and the entries of MCP clients. What mends a finding stands below it. The exit code is 1 when there is an
-    error or a warning. Nothing is changed but the index, which takes in what is new. What is wrong in pages, `check`
-    finds.
+    Looked at are Git, whether it flushes commits, its packs, permissions, free disk space, locks that a killed git
+    left, every page's bytes against the index, the settings and where each was given, kb.yaml, commonplace.yaml,
+    plugins, the port of serve, and the entries of MCP clients. What mends a finding stands below it. The exit code is
+    1 when there is an error or a warning. Nothing is changed but the index, which takes in what is new. What is wrong
+    in pages, `check` finds.
     """
     require_files(session, "The doctor")
     found = list(_looked_at(session))
@@ -59,6 +59,7 @@ def _looked_at(session: Session) -> Iterator[Diagnostic]:
     yield session.dependencies.git_command()
     yield from folders.settings(session.flags)
     yield from folders.folders(session.settings)
+    yield from session.dependencies.diagnose_clones(session.settings)
     usable_commands(session.dependencies)
     yield from diagnostics.plugin_diagnostics(session.dependencies.plugin_faults(session.settings))
     yield from _folders(session)
