@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
@@ -18,11 +18,13 @@ from commonplace.faces.web.query_text import Chip
 from commonplace.faces.web.shown import visible, visible_description
 from commonplace.faces.web.urls import with_query
 from commonplace.services.collections import FoundDocument
+from commonplace.services.health.entry_rules import is_entry
 from commonplace.services.listing import list_documents, list_tags
 from commonplace.services.past import Moment
 from commonplace.services.site.changes import folder_now
 from commonplace.services.site.documents import FOLDERS, folder_document, folders_of, parsed_document, records
 from commonplace.services.site.overview import OVERVIEWS
+from commonplace.services.typed_entries import current_schema
 
 PAGE_SIZE = 100
 """Number of documents on one page of a list."""
@@ -124,8 +126,14 @@ def types(request: PageRequest) -> PageResponse:
 
 
 def timeline(request: PageRequest) -> PageResponse:
-    """Documents in order of their last change."""
-    return _documents(request, "Timeline", Filter(), sort="updated", descending=True)
+    """Documents by day, newest first: in typed bases by the dates of their entries, else by their last change."""
+    typed = any(is_entry(current_schema(collection)) for collection in request.collections)
+    by = request.query.get("by", "dates" if typed else "changes")
+    dated = Filter(date_from="0001-01-01")
+    if by == "dates" and list_documents(list(request.collections), ListQuery(filter=dated, limit=1)).total:
+        return _documents(request, "Timeline", dated, sort="date", other="changes")
+    other = "dates" if typed and by != "dates" else ""
+    return _documents(request, "Timeline", Filter(), sort="updated", other=other)
 
 
 def _documents(
@@ -134,10 +142,11 @@ def _documents(
     filter_: Filter,
     *,
     sort: SortKey = "title",
-    descending: bool = False,
     feed: str = "",
+    other: str = "",
 ) -> PageResponse:
     number = request.number("page")
+    descending = sort in _DAYS
     query = ListQuery(
         filter=filter_, sort=sort, descending=descending, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE
     )
@@ -146,7 +155,7 @@ def _documents(
         raise NotFoundError(f"No page has this: {heading}.", kind="tag", hint="See the list of tags or of types.")
     paging = _paging(request, listed.total)
     if number > paging.last:
-        return redirect(f"?page={paging.last}")
+        return redirect(f"?{_order(request)}page={paging.last}")
     found: tuple[FoundDocument, ...] = listed.found
     return page(
         request,
@@ -155,14 +164,26 @@ def _documents(
         about=partial(visible_description, request),
         feed=feed,
         found=found,
-        days=[(day, list(rows)) for day, rows in groupby(found, _day)] if sort == "updated" else [],
+        days=[(day, list(rows)) for day, rows in groupby(found, _DAYS[sort])] if descending else [],
+        by=sort,
+        other=other,
+        order=_order(request),
         paging=paging,
         many=len(list(request.collections)) > 1,
     )
 
 
-def _day(found: FoundDocument) -> str:
-    return found.record.updated[:10]
+_DAYS: Mapping[SortKey, Callable[[FoundDocument], str]] = {
+    "updated": lambda found: found.record.updated[:10],
+    "date": lambda found: found.record.date[:10],
+}
+"""The day of a document, by the order of a list that is divided into days."""
+
+
+def _order(request: PageRequest) -> str:
+    """The order that the URL states, for URLs of the other parts of the list."""
+    by = request.query.get("by", "")
+    return f"by={by}&" if by in {"dates", "changes"} else ""
 
 
 def _paging(request: PageRequest, total: int) -> Paging:

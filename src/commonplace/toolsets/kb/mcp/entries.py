@@ -39,6 +39,7 @@ from commonplace.toolsets.kb.mcp.json_output import (
     show_row,
     slice_of,
     types_matching,
+    unknown_fields,
     unknown_type,
     without_empty,
 )
@@ -302,6 +303,7 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
     }
     if answer.notice:
         shown["notice"] = " ".join(str(one) for one in (answer.notice, shown.get("notice")) if one)
+    shown |= _field_warnings(collections, arguments.fields)
     found = [FoundDocument(hit.collection, hit.hit.record) for hit in answer.hits]
     whole = arguments.include_body or arguments.fields
     text = None if whole else {**shown, "results": [_brief(row, len(collections)) for row in results]}
@@ -318,7 +320,10 @@ def kb_get(call: Call, arguments: KbGet) -> ToolResult:
     shown = selected(_cut(entry, arguments.body_offset, arguments.body_limit), _with_cut(arguments.fields))
     shown = entry_within(shown, arguments.max_tokens, arguments.fields or ()) if arguments.max_tokens else shown
     remember(call, found, document, shown)
-    return text_once(shown, arguments.fields or ()) if arguments.max_tokens else {"entry": shown}
+    warned = _field_warnings([found.collection], arguments.fields)
+    if not arguments.max_tokens:
+        return {"entry": shown, **warned}
+    return text_once({**shown, **warned}, (*(arguments.fields or ()), *warned))
 
 
 def kb_read_body(call: Call, arguments: KbReadBody) -> ToolResult:
@@ -355,7 +360,8 @@ def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
         shown = selected(entry, _with_cut(arguments.fields))
         remember(call, found, document, shown)
         entries.append(shown)
-    return {"entries": entries, "found": len(entries), "not_found": missing}
+    warned = _field_warnings(call.services.collections.members, arguments.fields)
+    return {"entries": entries, "found": len(entries), "not_found": missing, **warned}
 
 
 def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
@@ -379,6 +385,7 @@ def kb_list_entries(call: Call, arguments: KbListEntries) -> ToolResult:
         "has_more": arguments.offset + len(page.found) < page.total,
         **({} if page.total else unknown_type(collections, arguments.entry_type)),
         **bodies.notice(),
+        **_field_warnings(collections, arguments.fields),
     }
 
 
@@ -398,6 +405,7 @@ def kb_recent(call: Call, arguments: KbRecent) -> ToolResult:
         "count": len(page.found),
         **({} if page.total else unknown_type(collections, arguments.entry_type)),
         **bodies.notice(),
+        **_field_warnings(collections, arguments.fields),
     }
 
 
@@ -422,14 +430,14 @@ def kb_timeline(call: Call, arguments: KbTimeline) -> ToolResult:
 
 
 def kb_backlinks(call: Call, arguments: KbBacklinks) -> ToolResult:
-    """Entries that link to an entry."""
+    """Entries that link to an entry, one row for each relation; the count is that of the entries."""
     collections = call.services.collections
     found = find_document(collections, arguments.entry_id, arguments.kb_name)
     back = links.distinct(links.incoming(collections, found.collection, found.record.address))
     page, more = slice_of(back, arguments.offset, arguments.limit)
     return {
         "entry_id": found.record.reference,
-        "backlink_count": len(back),
+        "backlink_count": len({(one.found.collection.name, one.found.record.address) for one in back if one.found}),
         "has_more": more,
         "backlinks": [show_neighbour(neighbour, is_incoming=True) for neighbour in page],
     }
@@ -447,6 +455,12 @@ def _show_hit(call: Call, found: FoundHit, arguments: KbSearch, bodies: SharedBo
     if arguments.include_body:
         return without_empty(_bodied(call, entry, row, arguments.fields, bodies), ["body", *(arguments.fields or ())])
     return without_empty(selected(row if arguments.fields else _short(row), arguments.fields), arguments.fields)
+
+
+def _field_warnings(collections: Sequence[Collection], fields: Sequence[str] | None) -> dict[str, Json]:
+    """The warnings about unknown names in `fields`; {} if there are none."""
+    warnings = unknown_fields(collections, fields)
+    return {"warnings": warnings} if warnings else {}
 
 
 def _short(row: dict[str, Json]) -> dict[str, Json]:
@@ -470,7 +484,7 @@ def whole_entry(call: Call, found: FoundDocument, document: Document) -> dict[st
     """An entry with its body uncut, its fields and its links."""
     collections, collection, address = call.services.collections, found.collection, found.record.address
     out = links.outgoing(collections, collection, address)
-    back = links.incoming(collections, collection, address)
+    back = links.distinct(links.incoming(collections, collection, address))
     return show_entry(found, document, out, back)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeGuard, TypeVar
 from urllib.parse import quote
@@ -228,6 +228,37 @@ def selected(row: dict[str, Json], fields: Sequence[str] | None) -> dict[str, Js
     metadata = row.get("metadata")
     further = {key: metadata[key] for key in fields if key in metadata} if isinstance(metadata, dict) else {}
     return {key: value for key, value in {**further, **row}.items() if key in kept}
+
+
+SHOWN_FIELDS = (
+    *("id", "kb_name", "entry_type", "title", "summary", "file_path", "date", "importance", "status", "tags"),
+    *("metadata", "created_at", "updated_at", "body", "revision", "sources", "links", "outlinks", "backlinks"),
+    *("snippet", "score", "section", "body_truncated", "body_length", "body_offset", "body_chunk_size"),
+)
+"""The names that `fields` takes for every entry; a base's own fields come to them."""
+MAX_NAMED_FIELDS = 40
+"""Maximum number of a base's own fields that a warning names."""
+
+
+def unknown_fields(collections: Sequence[Collection], fields: Sequence[str] | None) -> list[Json]:
+    """A warning about the names among `fields` that no entry of these bases has or could have; [] if there is none."""
+    asked = [name for name in dict.fromkeys(fields or ()) if name not in {*SHOWN_FIELDS, *COMMON_FIELDS, *_TIMES}]
+    if not asked:
+        return []
+    types = (one for base in collections for one in typed_entries.current_schema(base).types.values())
+    declared = {name for one in types for name in (*one.field_names, *one.required, *one.optional)}
+    own: set[str] = set()
+    for record in (record for base in collections for record in base.index.records()):
+        nested = record.frontmatter.get("metadata")
+        own |= {*record.frontmatter, *(nested if isinstance(nested, Mapping) else ())}
+    unknown = [name for name in asked if name not in own | declared]
+    if not unknown:
+        return []
+    further = sorted(own - {*SHOWN_FIELDS} - _OWN_KEYS)
+    more = f" and {len(further) - MAX_NAMED_FIELDS} more" if len(further) > MAX_NAMED_FIELDS else ""
+    names = ", ".join((*SHOWN_FIELDS, *further[:MAX_NAMED_FIELDS]))
+    listed = ", ".join(repr(name[:60]) for name in unknown[:MAX_NAMED_FIELDS])
+    return [warning("unknown_field", f"No entry has {listed}. Names for fields: {names}{more}.")]
 
 
 def without_empty(row: dict[str, Json], fields: Sequence[str] | None = None) -> dict[str, Json]:
