@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from commonplace.domain.addresses import Address, fold
-from commonplace.domain.documents import Document, LinkKind
+from commonplace.domain.addresses import Address, fold, is_attachment_name
+from commonplace.domain.documents import Document, Link, LinkKind
 from commonplace.domain.links import cut_text, inverse, readings
+from commonplace.domain.markdown.paths import is_fixed, joined, slashed, without_suffix
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.schema import declared_schema
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -109,6 +110,60 @@ def broken_among(
 ) -> list[ResolvedLink]:
     """The resolved links of a collection that lead nowhere, nor into another collection."""
     return [link for link in resolved if link.target is None and _target(collections, collection, link) is None]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPage:
+    """A missing page or file that links name."""
+
+    name: str
+    """The `wanted_name` of the first link to it."""
+    places: Mapping[Address, tuple[int, ...]]
+    """The documents that link to it, by path, each with the byte offsets of its links; -1 for one in frontmatter."""
+
+    @property
+    def sources(self) -> tuple[Address, ...]:
+        """The documents that link to it, by path."""
+        return tuple(self.places)
+
+    @property
+    def links(self) -> int:
+        """Number of links to it."""
+        return sum(map(len, self.places.values()))
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the name is that of a picture or another file, not of a page."""
+        return is_attachment_name(self.name)
+
+
+def wanted_pages(collections: Collections, collection: Collection, address: Address | None = None) -> list[WantedPage]:
+    """The missing pages and files to which one document links, or any; those with most linking documents first.
+
+    A link into another collection that has its page wants none.
+    """
+    wanting: dict[str, tuple[str, dict[Address, list[int]]]] = {}
+    for one in broken(collections, collection, address):
+        name, span = wanted_name(one.link, one.source), one.link.span
+        places = wanting.setdefault(fold(name), (name, {}))[1]
+        places.setdefault(one.source, []).append(span.start if span.end else -1)
+    wanted = [
+        WantedPage(name, {source: tuple(offsets) for source, offsets in places.items()})
+        for name, places in wanting.values()
+    ]
+    return sorted(wanted, key=lambda one: (-len(one.places), one.name))
+
+
+def wanted_name(link: Link, source: Address) -> str:
+    """The page or file that a broken link names, without the suffix of a document.
+
+    A path that states its base (`./a`, `../a`, `/a`) is one from the root, so that equal texts in two folders differ.
+    """
+    path = slashed(link.target).strip()
+    if is_fixed(path):
+        path = joined("" if path.startswith("/") else source.folder, path) or path
+    name = without_suffix(path) or link.raw
+    return f"{link.collection}:{name}" if link.collection else name
 
 
 def distinct_targets(found: Iterable[ResolvedLink]) -> Iterator[ResolvedLink]:

@@ -18,6 +18,7 @@ from commonplace.domain.markdown.paths import INDEX_NAMES
 from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
 from commonplace.domain.query_parser import plain_query
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.services.collections import Collection, Collections, FoundDocument, record_of_new_file
 from commonplace.services.links import by_name, target_by_name
 from commonplace.services.listing import every_document
@@ -60,6 +61,13 @@ class BoundedCache(Generic[T]):
         return value
 
 
+def state_of(collection: Collection) -> tuple[object, ...]:
+    """Versions of all that is derived from a collection: pages, names of other files, rules and history."""
+    index, store = collection.index, collection.store
+    head = store.history.head() if store.history.available else ""
+    return store.identity, index.generation, index.names_version, store.stat(Address(SCHEMA_FILE)), head
+
+
 class PerState(Generic[T]):
     """Caches a function of a collection until the collection's index or current commit changes.
 
@@ -74,8 +82,7 @@ class PerState(Generic[T]):
 
     def of(self, collection: Collection) -> T:
         """The value for the current state of the collection."""
-        history = collection.store.history
-        state = (collection.index.generation, history.head() if history.available else "")
+        state = state_of(collection)
         found = self._values.get(collection.store.identity)
         if found is not None and found[0] == state:
             return found[1]

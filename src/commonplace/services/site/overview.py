@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address, fold, is_attachment_name
+from commonplace.domain.addresses import Address
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Filter, Record
 from commonplace.services import links as document_links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import Issue, collection_issues
-from commonplace.services.site.documents import BoundedCache, PerState, records
+from commonplace.services.links import WantedPage
+from commonplace.services.site.documents import BoundedCache, PerState, records, state_of
 
 MAX_HUBS = 8
 """Maximum number of hubs that are shown."""
@@ -51,46 +52,11 @@ OVERVIEWS = PerState(_overview)
 """The overview of each collection."""
 
 
-@dataclass(frozen=True, slots=True)
-class WantedPage:
-    """A missing page or file that links name."""
-
-    name: str
-    """The name in the first link, without the fragment."""
-    places: Mapping[Address, tuple[int, ...]]
-    """The documents that link to it, by path, each with the byte offsets of its links; -1 for one in frontmatter."""
-
-    @property
-    def sources(self) -> tuple[Address, ...]:
-        """The documents that link to it, by path."""
-        return tuple(self.places)
-
-    @property
-    def links(self) -> int:
-        """Number of links to it."""
-        return sum(map(len, self.places.values()))
-
-    @property
-    def is_file(self) -> bool:
-        """Whether the name is that of a picture or another file, not of a page."""
-        return is_attachment_name(self.name)
-
-
-def _wanted(collection: Collection) -> tuple[WantedPage, ...]:
-    wanting: dict[str, tuple[str, dict[Address, list[int]]]] = {}
-    for link in collection.index.broken():
-        name, span = link.link.target or link.link.raw, link.link.span
-        places = wanting.setdefault(fold(name), (name, {}))[1]
-        places.setdefault(link.source, []).append(span.start if span.end else -1)
-    wanted = [
-        WantedPage(name, {source: tuple(offsets) for source, offsets in places.items()})
-        for name, places in wanting.values()
-    ]
-    return tuple(sorted(wanted, key=lambda one: (-len(one.sources), one.name)))
-
-
-WANTED = PerState(_wanted)
-"""Wanted pages of each collection, those with most links first."""
+def wanted_pages(collections: Collections, collection: Collection) -> Sequence[WantedPage]:
+    """The wanted pages of a collection, cached until one of the collections changes."""
+    key = collection.store.identity, tuple(map(state_of, collections))
+    found = _WANTED.get(key)
+    return found if found is not None else _WANTED.put(key, document_links.wanted_pages(collections, collection), 1)
 
 
 def _orphans(collection: Collection) -> tuple[Record, ...]:
@@ -119,10 +85,7 @@ def issues(collections: Collections, collection: Collection, *, read: bool) -> t
         collection: One of them.
         read: Whether to read every page; without it, the rules about texts and attachments are left out.
     """
-    history = collection.store.history
-    states = tuple((one.name, one.index.generation) for one in collections)
-    head = history.head() if history.available else ""
-    key = (collection.store.identity, states, head, datetime.now(UTC).date(), read)
+    key = (collection.store.identity, tuple(map(state_of, collections)), datetime.now(UTC).date(), read)
     return _ISSUES.get(key) or _ISSUES.put(key, _issues(collections, collection, read=read), 1)
 
 
@@ -137,5 +100,6 @@ def _issues(collections: Collections, collection: Collection, *, read: bool) -> 
 MAX_READ_PAGES = 1_000
 """Maximum number of pages of a collection that are all read without a request to; it takes about 0.2 s."""
 MAX_CACHED = 8
-"""Maximum number of lists of issues that are cached."""
+"""Maximum number of lists of issues, and of wanted pages, that are cached."""
 _ISSUES: BoundedCache[tuple[IssueRow, ...]] = BoundedCache(MAX_CACHED)
+_WANTED: BoundedCache[Sequence[WantedPage]] = BoundedCache(MAX_CACHED)

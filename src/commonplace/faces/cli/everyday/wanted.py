@@ -10,7 +10,7 @@ from commonplace.domain.words.amounts import amount
 from commonplace.faces.cli.output import INDENT, RED, one_line
 from commonplace.faces.cli.pages import page_name, path_of
 from commonplace.faces.cli.session import Session
-from commonplace.services.site.overview import WANTED
+from commonplace.services.site.overview import wanted_pages
 
 MAX_SHOWN_SOURCES = 3
 """Maximum number of linking pages that are shown to people."""
@@ -25,7 +25,7 @@ def command(session: Session) -> None:
     """
     out = session.out
     with session.opened() as collections:
-        found = [(collection, one) for collection in collections for one in WANTED.of(collection)]
+        found = [(collection, one) for collection in collections for one in wanted_pages(collections, collection)]
         if out.as_json:
             rows: list[Json] = [
                 {"collection": collection.name, "name": one.name, "sources": [str(source) for source in one.sources]}

@@ -16,6 +16,7 @@ from commonplace.faces.web.markup.html import LinkHtml, media_html
 from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.urls import Urls, element_fragment
 from commonplace.services.collections import Collection, Collections
+from commonplace.services.links import wanted_name
 from commonplace.services.site.documents import LinkTarget, link_targets, parsed_document
 
 MAX_TARGETS = 200
@@ -57,7 +58,8 @@ class DocumentLinks:
         urls, name = self.urls, self.collection.name
         if target is None:
             named = self.collections.named(link.collection, self.collection)
-            return _missing(link, urls, named.name if named else link.collection)
+            wanted = wanted_name(link._replace(collection=""), self.document.address)
+            return _missing(link, wanted, urls, named.name if named else link.collection)
         if not target.is_document:
             url = urls.file(target.collection.name, target.address.path)
             path = target.address.path
@@ -136,8 +138,8 @@ def external_link(key: LinkKey) -> LinkHtml:
     return LinkHtml("", link)
 
 
-def _missing(link: Link, urls: Urls, collection: str) -> LinkHtml:
-    url = f"/wanted/{urls.path(collection, link.target)}"
+def _missing(link: Link, wanted: str, urls: Urls, collection: str) -> LinkHtml:
+    url = f"/wanted/{urls.path(collection, wanted)}"
     title = "There is no such file" if is_attachment_name(link.target) else "This page does not exist yet"
     opening = f'<a class="wanted" href="{escape(url)}" title="{title}">'
     shown = escape(link.label or link.raw, quote=False)

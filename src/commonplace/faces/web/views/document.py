@@ -7,10 +7,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
-from commonplace.domain.addresses import Address, is_attachment_name
+from commonplace.domain.addresses import Address, fold, is_attachment_name
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
+from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.revisions import revision_of
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
@@ -264,7 +265,7 @@ def _elsewhere(request: PageRequest, collection: Collection, path: str) -> PageR
         removed=shown.shown_commit(gone.removed) if gone else None,
         near=_near(request, collection, path),
         is_file=is_attachment_name(path),
-        sources=_sources(collection, path),
+        sources=_sources(request.collections, collection, path),
     )
 
 
@@ -286,11 +287,12 @@ def _near(request: PageRequest, collection: Collection, path: str) -> list[_Near
     return result
 
 
-def _sources(collection: Collection, path: str) -> Sequence[FoundDocument]:
+def _sources(collections: Collections, collection: Collection, path: str) -> Sequence[FoundDocument]:
     """The documents that link to a missing page of this name."""
-    from commonplace.services.site.overview import WANTED
+    from commonplace.services.site.overview import wanted_pages
 
-    wanted = next((one for one in WANTED.of(collection) if path in (one.name, one.name.removesuffix(".md"))), None)
+    name = fold(without_suffix(path))
+    wanted = next((one for one in wanted_pages(collections, collection) if fold(one.name) == name), None)
     addresses = list(wanted.sources[:SHOWN_BACKLINKS]) if wanted else []
     return [FoundDocument(collection, one) for one in records(collection, addresses)]
 

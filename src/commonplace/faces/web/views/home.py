@@ -13,7 +13,7 @@ from commonplace.faces.web.views import document
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.changes import LATEST
 from commonplace.services.site.documents import FOLDERS, SiteFolder, document_at_path
-from commonplace.services.site.overview import ORPHANS, OVERVIEWS, WANTED, CollectionOverview
+from commonplace.services.site.overview import ORPHANS, OVERVIEWS, CollectionOverview, wanted_pages
 from commonplace.services.sites import SITES
 
 MAX_FOLDERS = 14
@@ -71,6 +71,6 @@ def _card(request: PageRequest, collection: Collection) -> CollectionCard:
         start=document_at_path(collection, start) if start else None,
         commits=tuple(shown.shown_commit(one) for one in LATEST.of(collection)[:SHOWN_COMMITS]),
         about=tuple(row for one in request.toolsets for row in one.about(request, collection)),
-        wanted=len(WANTED.of(collection)),
+        wanted=len(wanted_pages(request.collections, collection)),
         orphans=len(ORPHANS.of(collection)),
     )

@@ -14,8 +14,9 @@ from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.findings import shown_lines
+from commonplace.services.links import WantedPage
 from commonplace.services.site.documents import document_at_path, records
-from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, WANTED, IssueRow, WantedPage, issues
+from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, IssueRow, issues, wanted_pages
 
 PAGE_SIZE = 100
 MAX_SOURCES = 5
@@ -51,7 +52,9 @@ def broken(request: PageRequest) -> PageResponse:
 
 
 def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageResponse:
-    every = [(collection, one) for collection in request.collections for one in WANTED.of(collection)]
+    every = [
+        (collection, one) for collection in request.collections for one in wanted_pages(request.collections, collection)
+    ]
     chosen, number, last = _page_of(request, every)
     lines = _LineNumbers()
     rows: list[WantedRow] = []

@@ -14,7 +14,7 @@ from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at, page_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder
-from commonplace.toolsets.notes.service.link_graph import link_graph, resolved_titles, wanted_pages
+from commonplace.toolsets.notes.service.link_graph import link_graph, resolved_titles
 from commonplace.toolsets.notes.service.overview import FolderOverview, folder_overview
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, folder_prefix, shown_path
 
@@ -142,9 +142,9 @@ def _links(call: Call, arguments: NotesLinks, answer: BoundedAnswer, pages: Sequ
         if arguments.to or arguments.kind not in {"all", "wanted"}:
             raise InvalidInputError("links needs a page for this.", kind="argument", hint="Give page.")
         lines = [
-            f"{one.target} <- {', '.join(source.path for source in one.sources[:5])}"
+            f"{one.name} <- {', '.join(source.path for source in one.sources[:5])}"
             for collection in collections
-            for one in wanted_pages(collections, collection)
+            for one in links_service.wanted_pages(collections, collection)
         ]
         answer.add(f"Wanted pages (linked to, not there): {len(lines)}")
         return _closed(answer, lines)
@@ -174,7 +174,8 @@ def _link_lines(call: Call, page: FoundPage, kind: str) -> list[str]:
         back = links_service.incoming(collections, collection, address)
         lines += [_line(call, "<-", one) for one in links_service.distinct(back)]
     if kind in {"all", "wanted"}:
-        lines += [f"?? {one.target} (not there)" for one in wanted_pages(collections, collection, address)]
+        wanted = links_service.wanted_pages(collections, collection, address)
+        lines += [f"?? {one.name} (not there)" for one in wanted]
     if kind in {"all", "mentions"}:
         lines += [
             f"~ {shown_path(collections, collection, one.found.record.address)} names it without a link:"

@@ -1,4 +1,4 @@
-"""Pages round a page by their links: neighbours to a depth, the shortest path, the pages that are wanted."""
+"""Pages round a page by their links: neighbours to a depth, and the shortest path."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from commonplace.domain.addresses import Address, fold
-from commonplace.domain.markdown.paths import without_suffix
-from commonplace.services.collections import Collection, Collections
-from commonplace.services.links import broken
+from commonplace.domain.addresses import Address
+from commonplace.services.collections import Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +17,6 @@ class GraphStep:
     address: Address
     forward: bool
     """Whether the previous page links to this one; False if this page links to the previous one."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnresolvedPage:
-    """A page that links name and that does not exist."""
-
-    target: str
-    sources: tuple[Address, ...]
 
 
 class LinkGraph:
@@ -80,18 +70,6 @@ class LinkGraph:
 def link_graph(collection: Collection) -> LinkGraph:
     """The link graph of a collection."""
     return LinkGraph(collection.index.links())
-
-
-def wanted_pages(
-    collections: Collections, collection: Collection, address: Address | None = None
-) -> list[UnresolvedPage]:
-    """Missing pages to which one page links, or any page; those with the most links first."""
-    found: dict[str, tuple[str, list[Address]]] = {}
-    for link in broken(collections, collection, address):
-        name = without_suffix(link.link.target) or link.link.raw
-        found.setdefault(fold(name), (name, []))[1].append(link.source)
-    wanted = [UnresolvedPage(target, tuple(dict.fromkeys(sources))) for target, sources in found.values()]
-    return sorted(wanted, key=lambda one: (-len(one.sources), one.target))
 
 
 def resolved_titles(collection: Collection, addresses: Iterable[Address]) -> Mapping[Address, str]:

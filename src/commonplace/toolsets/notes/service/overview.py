@@ -8,16 +8,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link, LinkKind
 from commonplace.domain.findings import SEVERITIES
 from commonplace.domain.query import Counts, Record
-from commonplace.domain.schema import SCHEMA_FILE
 from commonplace.domain.snippets import strip_markdown
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import located_findings
 from commonplace.services.health.page_rules import LocatedFinding
-from commonplace.services.site.documents import BoundedCache
+from commonplace.services.site.documents import BoundedCache, state_of
 
 PURPOSE_FILES = ("readme.md", "index.md", "agents.md", "home.md", "00-index.md", "welcome.md")
 """Lower-case names of the pages that describe a folder, in order of preference."""
@@ -78,18 +77,18 @@ _CACHE: BoundedCache[FolderOverview] = BoundedCache(32)
 def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
     """The overview of a collection, or of the part below a path prefix. Cached until an index or the day changes."""
     is_dated = collection.index.wait_dated(DATES_WAIT_SECONDS)
-    states = [_state(one) for one in collections]
-    key = (collection.name, collection.store.identity, prefix, tuple(states), is_dated, datetime.now(UTC).date())
+    key = (
+        collection.name,
+        collection.store.identity,
+        prefix,
+        tuple(map(state_of, collections)),
+        is_dated,
+        datetime.now(UTC).date(),
+    )
     found = _CACHE.get(key)
     if found is None:
         found = _CACHE.put(key, _overview_of(collections, collection, prefix, is_dated=is_dated), 1)
     return replace(found, read_only=collection.store.read_only_reason)
-
-
-def _state(collection: Collection) -> tuple[object, ...]:
-    """Versions of all that an overview depends on: pages, other files, rules and history."""
-    index, store = collection.index, collection.store
-    return store.identity, index.generation, index.names_version, store.stat(Address(SCHEMA_FILE)), store.history.head()
 
 
 def _overview_of(collections: Collections, collection: Collection, prefix: str, *, is_dated: bool) -> FolderOverview:

@@ -11,7 +11,6 @@ from commonplace.toolsets.notes.service.link_graph import (
     LinkGraph,
     link_graph,
     resolved_titles,
-    wanted_pages,
 )
 from indexed import Indexed
 
@@ -47,9 +46,3 @@ def test_the_shortest_path_tells_the_direction_of_each_step() -> None:
 def test_the_graph_of_a_folder_has_its_resolved_links(base: Indexed) -> None:
     assert [one for one, _ in link_graph(base.collection).neighbours(A, 9)] == [B, C]
     assert resolved_titles(base.collection, [B, E]) == {B: "B"}
-
-
-def test_a_wanted_page_is_one_however_its_name_is_written(base: Indexed) -> None:
-    found = [(one.target, one.sources) for one in wanted_pages(base.collections, base.collection)]
-    assert found == [("Not yet", (A, B)), ("lost", (A,))]
-    assert [one.target for one in wanted_pages(base.collections, base.collection, B)] == ["not yet"]
