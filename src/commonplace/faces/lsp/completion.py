@@ -16,24 +16,18 @@ from lsprotocol.types import (
     TextEdit,
 )
 
-from commonplace.domain.addresses import fold
 from commonplace.domain.document_reader import Fragments
 from commonplace.domain.documents import Link, LinkKind
-from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.link_syntax import parse_wiki
 from commonplace.domain.markdown.paths import joined, relative_path
-from commonplace.domain.query import Filter, ListQuery, Record, ResolvedLink, SearchQuery
-from commonplace.domain.words.grams import WORD_CHAR
+from commonplace.domain.query import Filter, ListQuery, ResolvedLink
 from commonplace.domain.yaml_loader import load, scalar_text
 from commonplace.faces.lsp.pages import EditorPage, EditorPages
+from commonplace.services.link_completion import LIMIT, frontmatter_keys, heading_names, page_candidates, wiki_name
 from commonplace.services.typed_entries import current_schema
 
-LIMIT = 50
-"""Maximum number of items. The client sends a new request when the user types on."""
-MAX_SEARCHED = 20
-"""Maximum number of pages found by full-text search that are added to the pages found by name."""
 TRIGGERS = ("[", "#", "(", "/", "^", ":")
 """Characters after which a client requests completions automatically."""
 MAX_VALUES_READ = 2_000
@@ -41,13 +35,11 @@ MAX_VALUES_READ = 2_000
 _WIKI = re.compile(r"!?\[\[([^\[\]\n|]*)$")
 _MARKDOWN = re.compile(r"(?:\]\(|^ {0,3}\[(?!\^)[^\]\n]+\]: *)<?([^()<>\"\n]*)$")
 """The target of an inline link or a reference definition. It may contain unencoded blanks while it is typed."""
-_NOT_IN_WIKI = re.compile(r"[\[\]|#^]")
 _TAG = re.compile(r"(?:^|(?<=[\s(]))#([^\s#\[\](){}.,;:!?'\"]*)$")
 _FIELD = re.compile(r"^([A-Za-z_][\w-]*):[ \t]*(?:\[(?:[^\]]*,)?[ \t]*)?([^,\]]*)$")
 _ITEM = re.compile(r"^[ \t]*-[ \t]+(.*)$")
 _KEY = re.compile(r"^([A-Za-z_][\w-]*)?$")
 _TAG_FIELDS = frozenset({"tags", "tag", "keywords"})
-_COMMON_KEYS = ("title", "tags", "aliases", "type", "date", "description")
 
 
 def complete(pages: EditorPages, page: EditorPage, position: Position) -> CompletionList:
@@ -85,8 +77,8 @@ def _wiki(pages: EditorPages, page: EditorPage, place: Range, typed: str, after:
         for name, kind in dict(_fragments(pages, page, link, fragment)).items():
             yield _item(name, kind, TextEdit(place, f"{target}#{name}{closing}"))
         return
-    for number, record in enumerate(_candidates(page, typed)):
-        if written := _wiki_name(page, record):
+    for number, record in enumerate(page_candidates(page.collection.index, typed, page.address)):
+        if written := wiki_name(page.collection.index, record, page.address):
             edit = TextEdit(place, written + closing)
             yield _item(record.title, CompletionItemKind.File, edit, record.address.path, number)
 
@@ -101,7 +93,9 @@ def _markdown(pages: EditorPages, page: EditorPage, place: Range, typed: str) ->
                 item = f"{target}#{section.anchor}"
                 yield _item(section.heading, CompletionItemKind.Reference, TextEdit(place, item), typed_as=item)
         return
-    for number, record in enumerate(_candidates(page, _from_root(page, unquote(typed)))):
+    for number, record in enumerate(
+        page_candidates(page.collection.index, _from_root(page, unquote(typed)), page.address)
+    ):
         written = markdown_path(relative_path(record.address.path, page.address.folder))
         yield _item(
             record.title,
@@ -133,12 +127,8 @@ def _fragments(
         for block_id in Fragments(target.document).block_ids:
             yield block_id, CompletionItemKind.Constant
         return
-    fragments = Fragments(target.document)
-    for section in target.document.sections[1:]:
-        name = fragments.naming(section)
-        by_text = name != section.anchor or fold(name) == fold(section.heading)  # not by anchor, as equal headings are
-        if by_text and typed.casefold() in section.heading.casefold():
-            yield name, CompletionItemKind.Reference
+    for name in heading_names(target.document, typed):
+        yield name, CompletionItemKind.Reference
 
 
 def _page_of(pages: EditorPages, page: EditorPage, link: Link) -> EditorPage | None:
@@ -147,46 +137,6 @@ def _page_of(pages: EditorPages, page: EditorPage, link: Link) -> EditorPage | N
     record = page.collection.index.find(link.target, page.address)
     found = pages.target(page, ResolvedLink(source=page.address, link=link, target=record.address if record else None))
     return found.page if found else None
-
-
-def _candidates(page: EditorPage, typed: str) -> Sequence[Record]:
-    """The pages that match the typed text, best first. For no text, the most recently changed pages."""
-    index = page.collection.index
-    if not typed.strip():
-        listed = index.list(ListQuery(sort="updated", descending=True, limit=LIMIT)).records
-        return [one for one in listed if one.address != page.address]
-    found: dict[str, Record] = {}
-    if exact := index.find(typed, page.address):
-        found[exact.address.path] = exact
-    if "/" in typed:
-        for record in index.list(ListQuery(filter=Filter(prefix=typed.lstrip("/")), limit=LIMIT)).records:
-            found.setdefault(record.address.path, record)
-    try:
-        hits = index.search(SearchQuery(text=typed, limit=MAX_SEARCHED, sections=0, demand=False)).hits
-    except InvalidInputError:  # only punctuation
-        hits = ()
-    words = typed.casefold().split()
-    beginning = re.compile("|".join(rf"(?<!{WORD_CHAR}){re.escape(word)}" for word in words) or "(?!)")
-    named = [hit.record for hit in hits if all(word in _names(hit.record) for word in words)]
-    named.sort(key=lambda record: not beginning.search(_names(record)))
-    for record in (*named, *(hit.record for hit in hits)):
-        found.setdefault(record.address.path, record)
-    return [one for one in found.values() if one.address != page.address][:LIMIT]
-
-
-def _names(record: Record) -> str:
-    return " ".join((record.title, record.address.path, *record.aliases)).casefold()
-
-
-def _wiki_name(page: EditorPage, record: Record) -> str:
-    """The shortest name by which a wiki link from this page finds a document; "" if there is none."""
-    for name in (record.address.stem, record.address.id, record.address.path, record.title, *record.aliases):
-        if _NOT_IN_WIKI.search(name):
-            continue
-        found = page.collection.index.find(name, page.address)
-        if found is not None and found.address == record.address:
-            return name
-    return ""
 
 
 def _tags(page: EditorPage, place: Range, typed: str) -> Iterator[CompletionItem]:
@@ -239,11 +189,8 @@ def _field_at(page: EditorPage, position: Position, before: str) -> tuple[str | 
 
 
 def _keys(page: EditorPage, present: Mapping[str, Json], place: Range) -> Iterator[CompletionItem]:
-    schema = current_schema(page.collection)
     kind = present.get("type")
-    declared = schema.types.get(kind) if isinstance(kind, str) else None
-    fields = tuple(declared.fields) if declared else ()
-    for number, key in enumerate(dict.fromkeys((*fields, *_COMMON_KEYS))):
+    for number, key in enumerate(frontmatter_keys(page.collection, kind if isinstance(kind, str) else "")):
         if key not in present:
             yield _item(key, CompletionItemKind.Property, TextEdit(place, f"{key}: "), "", number)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from commonplace.domain.attachment_types import MAX_ATTACHMENT_BYTES
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.exchange import EditingView, PageRequest, PageResponse, ToolsetPages, View
 from commonplace.faces.web.views import (
     agent,
+    assistance,
     changes,
     document,
     editor,
@@ -66,6 +68,8 @@ EDITING: dict[str, EditingView] = {
     "restore": EditingView(view=page_actions.restored, methods=("POST",)),
     "tick": EditingView(view=page_actions.ticked, methods=("POST",)),
     "proposals": EditingView(view=proposals.proposals, as_proposer=False),
+    "complete": EditingView(view=assistance.complete, methods=("GET",)),
+    "attach": EditingView(view=assistance.attached, methods=("PUT",), max_body=MAX_ATTACHMENT_BYTES),
     "render": EditingView(view=editor.render, methods=("POST",), writes=False),
 }
 """Views of callers who may write or propose; nobody else reaches them."""

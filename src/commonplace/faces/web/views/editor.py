@@ -156,7 +156,7 @@ def _edit_page(
         title=_title(collection, address),
         action=urls.view("edit", collection.name, address.path),
         preview=urls.view("render", collection.name, address.path),
-        complete=urls.view("complete", collection.name, ""),
+        complete=urls.view("complete", collection.name, address.path),
         upload=urls.view("attach", collection.name, address.path),
         draft=f"{collection.name}/{address.path}#{form.section}",
         crumbs=breadcrumbs(request, collection, address.folder),

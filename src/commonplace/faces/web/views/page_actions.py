@@ -86,7 +86,7 @@ def _new_form(
         templates=template_names(collection),
         action=request.urls.view("new", collection.name, ""),
         preview=request.urls.view("render", collection.name, new_page.path or "new"),
-        complete=request.urls.view("complete", collection.name, ""),
+        complete=request.urls.view("complete", collection.name, new_page.path or "new"),
         message=request.form.get("message", ""),
         problem=problem,
         crumbs=breadcrumbs(request, collection, new_page.path.rpartition("/")[0]),

@@ -254,7 +254,7 @@ def _edit(request: PageRequest, found: FoundProposal) -> PageResponse:
         is_merged=is_merged,
         problem=problem,
         preview=request.urls.view("render", found.collection.name, file.address.path),
-        complete=request.urls.view("complete", found.collection.name, ""),
+        complete=request.urls.view("complete", found.collection.name, file.address.path),
         action=f"/proposals/{found.proposal.id}/edit",
     )
 

@@ -1,6 +1,7 @@
-// Completion from the index: pages after `[[`, headings after `[[page#`, tags after `#`.
+// Completion from the index: pages after `[[`, headings after `[[page#`, tags after `#`, keys in the front matter.
 const LINK = /\[\[([^\[\]|#\n]{0,200})$/;
 const HEADING = /\[\[([^\[\]|#\n]{0,200})#([^\[\]|\n]{0,200})$/;
+const KEY = /^([A-Za-z_][\w-]*)$/;
 const TAG = /(?:^|\s)#([\p{L}\p{N}_/-]{0,100})$/u;
 
 export function completions(form) {
@@ -13,6 +14,9 @@ export function completions(form) {
       const tag = TAG.exec(before);
       if (heading) return ask(context, { kind: "heading", page: heading[1], q: heading[2] }, "]]");
       if (link) return ask(context, { kind: "page", q: link[1] }, "]]");
+      const key = KEY.exec(before);
+      const fields = key && frontMatterAround(context.state.doc, line.number);
+      if (fields !== null && key) return ask(context, { kind: "key", q: key[1], type: /^type: *(\S+)/m.exec(fields)?.[1] ?? "" }, ": ");
       if (tag && (tag[1] || context.explicit)) return ask(context, { kind: "tag", q: tag[1] }, "");
       return null;
     },
@@ -36,6 +40,18 @@ export function completions(form) {
       return null;
     }
   }
+}
+
+/** @returns the front matter if a line, from 1, is in it; null otherwise */
+function frontMatterAround(doc, number) {
+  if (doc.line(1).text !== "---" || number === 1) return null;
+  const lines = [];
+  for (let at = 2; at <= Math.min(doc.lines, 200); at++) {
+    const { text } = doc.line(at);
+    if (/^(---|\.\.\.)\s*$/.test(text)) return number < at ? lines.join("\n") : null;
+    lines.push(text);
+  }
+  return null;
 }
 
 /** Inserts a text with the brackets that close it, unless these are there already. */

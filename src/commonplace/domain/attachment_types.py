@@ -1,0 +1,110 @@
+"""Types of attachments: a name says what a file is, and its first bytes must say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from commonplace.domain.addresses import is_attachment_name
+from commonplace.domain.errors import InvalidInputError, TooLargeError
+
+MAX_ATTACHMENT_BYTES = 32 * 1024 * 1024
+"""Maximum size in bytes of an attachment that is stored from a browser."""
+_ACTIVE_SVG = re.compile(
+    rb"<\s*(?:[\w-]+:)?(?:script|foreignobject|iframe|embed|object|handler|set|animate\w*)\b"
+    rb"|\bon\w+\s*=|javascript:|<!entity|<\?xml-stylesheet",
+    re.IGNORECASE,
+)
+"""Parts that make an SVG more than a picture: scripts, handlers, foreign content, and what can set their attributes."""
+_BEFORE_SVG = re.compile(rb"[?>-]*\s*<(\?xml|!--|!doctype)", re.IGNORECASE)
+"""The beginning of what may come before the root of an SVG, behind the end of what came before it."""
+_ENDS = {b"?xml": b"?>", b"!--": b"-->", b"!doctype": b">"}
+_SVG_ROOT = re.compile(rb"[?>-]*\s*<svg\b", re.IGNORECASE)
+_ISO_MEDIA = ("avif", "heic", "mp4", "m4a", "mov")
+_ZIPPED = ("docx", "xlsx", "pptx", "odt", "ods", "odp", "zip")
+_BEGINNINGS: Mapping[str, tuple[bytes, ...]] = {
+    "png": (b"\x89PNG\r\n\x1a\n",),
+    "jpg": (b"\xff\xd8\xff",),
+    "jpeg": (b"\xff\xd8\xff",),
+    "gif": (b"GIF87a", b"GIF89a"),
+    "webp": (b"RIFF",),
+    "wav": (b"RIFF",),
+    "bmp": (b"BM",),
+    "tiff": (b"II*\0", b"MM\0*"),
+    "pdf": (b"%PDF-",),
+    "mp3": (b"ID3", b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"),
+    "ogg": (b"OggS",),
+    "webm": (b"\x1a\x45\xdf\xa3",),
+    **dict.fromkeys(_ZIPPED, (b"PK\x03\x04",)),
+}
+
+
+def require_attachment(name: str, content: bytes) -> None:
+    """Check that a file may be an attachment: of a permitted type, and really of it.
+
+    Raises:
+        InvalidInputError: kind "attachment": the type is not permitted, the content is of another one, or the picture
+            contains a script.
+        TooLargeError: it has more than `MAX_ATTACHMENT_BYTES`.
+    """
+    stem, _, suffix = name.lower().rpartition(".")
+    if not stem or not is_attachment_name(name):
+        raise InvalidInputError(
+            f"{name[:100]!r} is not a file that pages embed.",
+            kind="attachment",
+            hint="Attach a picture, sound, video, PDF, office document, CSV or ZIP file.",
+        )
+    if len(content) > MAX_ATTACHMENT_BYTES:
+        raise TooLargeError(
+            f"The file has {len(content):,} bytes; the limit is {MAX_ATTACHMENT_BYTES:,}.",
+            kind="attachment",
+            hint="Attach a smaller one.",
+        )
+    if not _SIGNS.get(suffix, _begins)(suffix, content):
+        raise InvalidInputError(
+            f"The content of {name[:100]!r} is not that of a {suffix} file.",
+            kind="attachment",
+            hint="Save it in that format, or name it as what it is.",
+        )
+    if suffix == "svg" and _ACTIVE_SVG.search(content):
+        raise InvalidInputError(
+            "The picture contains a script, or what can run one.",
+            kind="attachment",
+            hint="Export it as a plain SVG, or as a PNG.",
+        )
+
+
+def _begins(suffix: str, content: bytes) -> bool:
+    return content.startswith(_BEGINNINGS.get(suffix, ()))
+
+
+def _is_riff(suffix: str, content: bytes) -> bool:
+    return content.startswith(b"RIFF") and content[8:12] == {"webp": b"WEBP", "wav": b"WAVE"}[suffix]
+
+
+def _is_iso_media(_: str, content: bytes) -> bool:
+    return content[4:8] == b"ftyp"
+
+
+def _is_table(_: str, content: bytes) -> bool:
+    return b"\0" not in content and not re.match(rb"\s*<", content)
+
+
+def _is_svg(_: str, content: bytes) -> bool:
+    """Whether a text has the root of an SVG, after a declaration, comments and a document type."""
+    at = 3 if content.startswith(b"\xef\xbb\xbf") else 0
+    while found := _BEFORE_SVG.match(content, at):
+        end = content.find(_ENDS[found[1].lower()], found.end())
+        if end < 0:
+            return False
+        at = end + 1
+    return b"\0" not in content and _SVG_ROOT.match(content, at) is not None
+
+
+_SIGNS: Mapping[str, Callable[[str, bytes], bool]] = {
+    "webp": _is_riff,
+    "wav": _is_riff,
+    "csv": _is_table,
+    "svg": _is_svg,
+    **dict.fromkeys(_ISO_MEDIA, _is_iso_media),
+}
