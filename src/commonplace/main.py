@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from commonplace.faces.cli.session import AddedCommand, HttpOptions
     from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection
+    from commonplace.services.site.publication import PublishReport
     from commonplace.settings import CommitMode, Settings
 
 
@@ -69,6 +70,7 @@ def _run(arguments: Sequence[str]) -> int:
         serve_editor=_serve_editor,
         install_model=install_model,
         run_embed_worker=_embed_for_cluster,
+        publish=_publish,
         git_command=git_command,
         diagnose_clones=diagnose_clones,
         diagnose=diagnose,
@@ -80,6 +82,12 @@ def _run(arguments: Sequence[str]) -> int:
         plugin_faults=_plugin_faults,
     )
     return run(arguments, parts)
+
+
+def _publish(collection: Collection, base: Path, out: Path, url: str, search: bool) -> PublishReport:
+    from commonplace.faces.web.published_site import publish
+
+    return publish(collection, base, out, url, search=search)
 
 
 def _check_bundle(folder: Collection) -> BundleReport:

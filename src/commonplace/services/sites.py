@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
@@ -97,7 +97,7 @@ class Sites:
             if cached is not None and cached[0] == state and self._is_current(identity, cached[1]):
                 return cached[2]
             reader = _SiteReader(collection.store)
-            site = _site(collection, reader)
+            site = _site(collection, reader, collection.index.records())
             self._cached[identity] = (state, reader, site)
             self._checked[identity] = time.monotonic()
             return site
@@ -114,9 +114,14 @@ SITES = Sites()
 """The site of every open collection."""
 
 
-def _site(collection: Collection, reader: _SiteReader) -> Site:
+def site_with(collection: Collection, records: Iterable[Record]) -> Site:
+    """The site that a collection would have with only some of its documents."""
+    return _site(collection, _SiteReader(collection.store), records)
+
+
+def _site(collection: Collection, reader: _SiteReader, documents: Iterable[Record]) -> Site:
     settings = declared_site(collection.store)
-    records = {record.address.path: record for record in collection.index.records()}
+    records = {record.address.path: record for record in documents}
     trees = collection.index.surroundings().sites
     navigation = build_navigation(records, trees, reader.read, settings.navigation)
     start = _start(collection, settings.start, navigation, records)
@@ -129,7 +134,7 @@ def _site(collection: Collection, reader: _SiteReader) -> Site:
 def _start(collection: Collection, name: str, navigation: Navigation, records: Mapping[str, Record]) -> str:
     """The path of the start page: the declared one, else the one with a usual name, else that of a docs tree."""
     named = collection.index.find(name) if name else None
-    if named is not None:
+    if named is not None and named.address.path in records:
         return named.address.path
     top = {fold(path.rpartition(".")[0]): path for path in sorted(records, reverse=True) if "/" not in path}
     if navigation.declared:

@@ -38,6 +38,7 @@ OWN_COMMANDS = (
     "write",
     "restore",
     "proposals",
+    "publish",
     "check",
     "doctor",
     "index",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # imported only for types, to keep the server's start short
     from commonplace.services.checks import BundleReport
     from commonplace.services.collections import Collection, Collections
     from commonplace.services.services import Services
+    from commonplace.services.site.publication import PublishReport
 
 
 class ApplicationHandle(Protocol):
@@ -74,6 +75,8 @@ class CliDependencies:
     """Install the embedding model, from a file if one is given; reinstall it if the flag is set. Returns its name."""
     run_embed_worker: Callable[[Settings, Sequence[str], bool, Callable[[str], None]], int]
     """Embed the collections of these names, or all, for the search cluster. Returns the number of chunks."""
+    publish: Callable[[Collection, Path, Path, str, bool], PublishReport]
+    """Write the pages of a base: the base, its folder, the output folder, the site's address, whether to index them."""
     git_command: Callable[[], Diagnostic]
     """Check the git command."""
     diagnose_clones: Callable[[Settings], Iterable[Diagnostic]]

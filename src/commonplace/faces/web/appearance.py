@@ -53,23 +53,21 @@ def appearance(request: PageRequest, collection: Collection | None) -> Appearanc
     style = style_sheet(collection, settings)
     return Appearance(
         language=settings.language or "en",
-        logo=urls.file(name, settings.logo) if _fits(collection, settings.logo) else "",
-        favicon=urls.file(name, settings.favicon) if _fits(collection, settings.favicon) else "",
+        logo=urls.file(name, settings.logo) if picture_fits(collection, settings.logo) else "",
+        favicon=urls.file(name, settings.favicon) if picture_fits(collection, settings.favicon) else "",
         style=urls.view("style", name, "", v=blake2b(style.encode(), digest_size=6).hexdigest()) if style else "",
         description=settings.description,
-        footer=_footer(request, collection, settings.footer),
+        footer=footer_html(Renderer(request.collections, collection, request.urls), settings.footer),
     )
 
 
-def _footer(request: PageRequest, collection: Collection, footer: str) -> Markup:
-    if not footer:
-        return Markup("")
+def footer_html(renderer: Renderer, footer: str) -> Markup:
+    """The footer of a base as HTML; empty without one."""
     document = read_document(Address(SITE_FILE), b"")
-    renderer = Renderer(request.collections, collection, request.urls)
-    return Markup(renderer.text(document, footer))  # noqa: S704 - sanitized
+    return Markup(renderer.text(document, footer)) if footer else NO_TEXT  # noqa: S704 - sanitized
 
 
-def _fits(collection: Collection, path: str) -> bool:
+def picture_fits(collection: Collection, path: str) -> bool:
     """Whether a picture exists and is small enough for every page."""
     status = collection.store.stat(Address(path)) if path else None
     return status is not None and status.size <= MAX_IMAGE_BYTES

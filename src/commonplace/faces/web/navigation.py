@@ -37,10 +37,10 @@ class NavigationHtml:
         opened = self.navigation.places.get(path, ())
         return Markup(f"<ul>{''.join(self._rows((), opened, path))}</ul>")  # noqa: S704 - its texts are escaped
 
-    def section(self, place: Place, start: int = 0, end: int = 0) -> Markup:
-        """The rows `[start, end)` of one section, all closed; `end` 0 for up to `MAX_BRANCH_ROWS` of them."""
+    def section(self, place: Place, start: int = 0, end: int = 0, limit: int = MAX_BRANCH_ROWS) -> Markup:
+        """The rows `[start, end)` of one section, all closed; `end` 0 for all, `limit` 0 for any number of rows."""
         nodes = self.navigation.children(place)
-        stop = min(end or start + MAX_BRANCH_ROWS, start + MAX_BRANCH_ROWS, len(nodes))
+        stop = min(end or len(nodes), start + (limit or len(nodes)), len(nodes))
         rows = [self._row(nodes[at], (*place, at), (), "") for at in range(start, stop)]
         if stop < (end or len(nodes)):
             rows.append(self._more(place, stop, end))

@@ -183,10 +183,9 @@ def _is_title(document: Document, section: Section) -> bool:
 
 
 def properties(
-    request: PageRequest, collection: Collection, document: Document, hidden: AbstractSet[str] = frozenset()
+    renderer: Renderer, document: Document, hidden: AbstractSet[str] = frozenset()
 ) -> list[tuple[str, Markup]]:
     """The front matter as pairs of name and HTML value, without hidden fields and those shown elsewhere."""
-    renderer = renderer_for(request, collection)
     return [
         (key, _value(renderer, document, value))
         for key, value in document.frontmatter.values.items()

@@ -105,7 +105,7 @@ def page_of(request: PageRequest, found: FoundDocument, *, is_start: bool = Fals
         crumbs=[] if is_start else crumbs_of(request, collection, site, record.address),
         titled=shown.has_title_heading(text) and number == 1,
         outline=shown.outline(text, all_parts, number, url),
-        properties=shown.properties(request, collection, text, site.settings.hidden_keys),
+        properties=shown.properties(shown.renderer_for(request, collection), text, site.settings.hidden_keys),
         shows_aliases="aliases" not in site.settings.hidden_keys,
         backlinks=[_shown_backlink(request, one) for one in links.shown],
         backlink_count=links.total,

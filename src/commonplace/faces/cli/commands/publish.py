@@ -1,0 +1,87 @@
+"""`commonplace publish`: the pages of a base as files.
+
+As JSON: `{"pages", "rendered", "written", "removed", "files", "redirects", "left_out": [{"path", "reason"}], "broken":
+[{"path", "target"}], "search"}`; `search` is whether the pages can be searched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commonplace.domain.json import Json
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.cli.session import Session
+from commonplace.settings import require_folders
+
+if TYPE_CHECKING:
+    from commonplace.services.site.publication import PublishReport
+
+DATE_SECONDS = 600.0
+"""Timeout in seconds for the dates of the history, which pages show."""
+SHOWN = 20
+"""Maximum number of pages that the report names on a terminal."""
+
+
+def command(
+    session: Session,
+    folder: Annotated[str, typer.Argument(metavar="FOLDER")],
+    out: Annotated[str, typer.Argument(metavar="OUT")],
+    *,
+    url: Annotated[
+        str, typer.Option("--url", metavar="URL", help="The address of the site; else `url` in commonplace.yaml.")
+    ] = "",
+    no_search: Annotated[bool, typer.Option("--no-search", help="Write no search index.")] = False,
+) -> None:
+    """Write the pages of a folder as files for any web host.
+
+    Examples:
+        commonplace publish docs site
+        commonplace publish ~/notes ~/site --url https://notes.example.org/
+
+    OUT gets the pages that `serve` shows, with relative links, so that it works below any path. It must be empty, or
+    from an earlier publication, of which only the differences are written. Left out are pages with draft: true,
+    private: true or publish: false, and what commonplace.yaml excludes; the report lists them. Links to them become
+    text. Searching the pages needs the extra `publish`; a sitemap and a feed need the address of the site.
+    """
+    inner = replace(session, settings=session.configured({"kb": [folder]}))
+    require_folders(inner.settings.kb)
+    with inner.opened() as collections:
+        collection = collections.members[0]
+        collection.index.wait_dated(DATE_SECONDS)
+        report = session.dependencies.publish(collection, inner.settings.kb[0], Path(out), url, not no_search)
+    _report(session, report, out)
+
+
+def _report(session: Session, report: PublishReport, out: str) -> None:
+    if session.out.as_json:
+        left_out: list[Json] = [{"path": one.path, "reason": one.reason} for one in report.left_out]
+        broken: list[Json] = [{"path": path, "target": target} for path, target in report.broken]
+        session.out.json(
+            {
+                "pages": report.pages,
+                "rendered": report.rendered,
+                "written": report.written,
+                "removed": report.removed,
+                "files": report.files,
+                "redirects": report.redirects,
+                "left_out": left_out,
+                "broken": broken,
+                "search": report.searchable,
+            }
+        )
+        return
+    for one in report.left_out[:SHOWN]:
+        session.out.line(f"left out: {one.path} ({one.reason})")
+    if len(report.left_out) > SHOWN:
+        session.out.line(f"left out: {amount(len(report.left_out) - SHOWN, 'more page')}; --json lists all")
+    for notice in report.notices:
+        session.out.message(notice)
+    session.out.line(
+        f"{amount(report.pages, 'page')}, {amount(report.files, 'other file')}, "
+        f"{amount(report.redirects, 'redirect')} in {out}: {report.written:,} written, {report.removed:,} removed; "
+        f"{amount(len(report.left_out), 'page')} left out, {amount(len(report.broken), 'broken link')}."
+    )

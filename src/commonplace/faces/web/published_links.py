@@ -1,0 +1,164 @@
+"""The files of the pages of a publication, and their links: relative ones instead of addresses of a server."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+from html import escape, unescape
+from urllib.parse import parse_qsl, quote, unquote
+
+from commonplace.domain.addresses import document_suffixes, fold
+from commonplace.domain.markdown.paths import INDEX_NAMES
+from commonplace.domain.slugs import slug
+from commonplace.faces.web.pages import PREFIX, digest
+from commonplace.faces.web.urls import COLLECTION_MARK
+
+OWN = "-"
+"""Folder of the files that are no pages of the base: styles, scripts, lists, the search index."""
+START = "index.html"
+_ANCHOR = re.compile(r'<a\b((?:[^>"]|"[^"]*")*)>(.*?)</a>', re.DOTALL)
+_HREF = re.compile(r'(?<![\w-])href="([^"]*)"')
+WITHHELD = "(unpublished page)"
+"""Text of a link to a page that is not published, if its text would be the name of the page."""
+_TAG_OR_END = re.compile(r'</?[a-zA-Z](?:[^>"]|"[^"]*")*>')
+_TAG = re.compile(r'<[a-zA-Z](?:[^>"]|"[^"]*")*>')
+_URL_ATTRIBUTE = re.compile(r'(?<![\w-])(href|src|poster|data-src|data-more|data-css)="(/[^"]*)"')
+_ASSET_NAME = re.compile(r'(?<![\w-])(content)="(/static/[^"]*)"')
+_SRCSET = re.compile(r'(?<![\w-])srcset="([^"]*)"')
+_CANDIDATE = re.compile(r"(?:^|(?<=,\s)|(?<=,))/[^\s,]+")
+
+
+class Outputs:
+    """The output file of each page, tag and section.
+
+    Args:
+        paths: The published pages.
+        start: The start page, which is `index.html`; "" for a list of all pages.
+        collection: Name of the collection in the server's URLs.
+        attach: Called with the path of each file that a page uses; returns whether it may be published.
+        hidden: The folded names of pages that are not published; a link with such a name has `WITHHELD` as its text.
+    """
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        start: str,
+        collection: str,
+        attach: Callable[[str], bool],
+        hidden: AbstractSet[str] = frozenset(),
+    ) -> None:
+        self._hidden = hidden
+        self._collection = collection
+        self._attach = attach
+        self.pages: dict[str, str] = {start: START} if start else {}
+        taken = {fold(START)}
+        for path in sorted(paths, key=lambda path: (not path.rpartition("/")[2].startswith("index."), path)):
+            if path not in self.pages:
+                self.pages[path] = _free(_output(path), taken)
+            taken.add(fold(self.pages[path]))
+        self._by_bare = {bare_path(path): path for path in reversed(self.pages)}
+
+    def tag(self, tag: str) -> str:
+        """The output file of a tag's list."""
+        return f"{OWN}/tags/{slug(tag.replace('/', '-')) or quote(tag, safe='')}.html"
+
+    def section(self, place: str) -> str:
+        """The output file of a section of the navigation."""
+        return f"{OWN}/sections/{place}.html"
+
+    def target(self, url: str) -> str | None:
+        """The output file, with its fragment, of a URL of the server; None if it is not published."""
+        address, _, fragment = url.partition("#")
+        path, _, query = address.partition("?")
+        name, _, rest = path.lstrip("/").partition("/")
+        output = self._target(name, unquote(rest), query)
+        return f"{output}#{fragment}" if output and fragment else output
+
+    def _target(self, name: str, rest: str, query: str) -> str | None:
+        rest = rest.removeprefix(f"{COLLECTION_MARK}{self._collection}/")
+        if name == PREFIX.strip("/"):
+            return f"{OWN}/static/{rest.removeprefix(f'{digest()}/')}"
+        named = {"": START, "style": f"{OWN}/style.css", "p": self.pages.get(self._by_bare.get(rest, ""))}
+        if name in named:
+            return named[name]
+        if name == "tags" and rest:
+            return self.tag(rest)
+        if name == "section":
+            limits = dict(parse_qsl(query))
+            window = f"#{limits.get('from', '0')}-{limits.get('to', '')}" if limits.keys() & {"from", "to"} else ""
+            return self.section(rest) + window
+        return rest if name == "files" and rest and self._attach(rest) else None
+
+    def _text(self, html: str) -> str:
+        """The text of a link to what is not published, without the name of a hidden page."""
+        text = fold(unescape(_TAG_OR_END.sub("", html)).strip())
+        return WITHHELD if text in self._hidden or text.partition(" > ")[0] in self._hidden else html
+
+    def relinked(self, html: str, output: str) -> str:
+        """The HTML of a page with links to files. A link to what is not published becomes its text.
+
+        Args:
+            html: The HTML, with URLs of the server.
+            output: The output file.
+        """
+
+        def relative(url: str) -> str | None:
+            target = self.target(unescape(url))
+            return escape(relative_url(target, output)) if target is not None else None
+
+        def anchor(found: re.Match[str]) -> str:
+            href = _HREF.search(found[1])
+            if href is None or not href[1].startswith("/") or href[1].startswith("//"):
+                return found[0]
+            url = relative(href[1])
+            if url is None:
+                return f'<span class="unpublished">{self._text(found[2])}</span>'
+            return f'<a{found[1][: href.start()]}href="{url}"{found[1][href.end() :]}>{found[2]}</a>'
+
+        def attribute(found: re.Match[str]) -> str:
+            url = None if found[2].startswith("//") else relative(found[2])
+            return f'{found[1]}="{url or ""}"'
+
+        def tag(found: re.Match[str]) -> str:
+            if '"/' not in found[0]:
+                return found[0]
+            named = _ASSET_NAME.sub(attribute, _URL_ATTRIBUTE.sub(attribute, found[0]))
+            return _SRCSET.sub(srcset, named)
+
+        def srcset(found: re.Match[str]) -> str:
+            return f'srcset="{_CANDIDATE.sub(lambda one: relative(one[0]) or "", found[1])}"'
+
+        return _TAG.sub(tag, _ANCHOR.sub(anchor, html))
+
+
+def bare_path(path: str) -> str:
+    """The path of a page as the server's URLs have it: without `.md`."""
+    return path.removesuffix(".md") or path
+
+
+def _output(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    if name in INDEX_NAMES:
+        bare = "index"
+    else:
+        bare = next((name.removesuffix(one) for one in document_suffixes() if name.endswith(one)), name) or name
+    output = f"{folder}/{bare}.html" if folder else f"{bare}.html"
+    return f"_{output}" if output.startswith(f"{OWN}/") else output
+
+
+def _free(output: str, taken: set[str]) -> str:
+    """The name of an output file, with a number if another page has it; case does not count."""
+    stem, number, name = output.removesuffix(".html"), 2, output
+    while fold(name) in taken:
+        name, number = f"{stem}-{number}.html", number + 1
+    return name
+
+
+def relative_url(target: str, output: str) -> str:
+    """The relative URL of an output file with its fragment, from another output file."""
+    path, mark, fragment = target.partition("#")
+    relative = posixpath.relpath(path, posixpath.dirname(output) or ".")
+    quoted = quote(relative, safe="/-._~!$'()*+,=@")
+    return f"{quoted}{mark}{fragment}"

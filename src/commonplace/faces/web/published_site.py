@@ -1,0 +1,480 @@
+"""Writes the pages of a base as files: the pages of the server, with relative links and without a server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import blake2b
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+from markupsafe import Markup
+
+from commonplace import build
+from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, UnavailableError
+from commonplace.domain.navigation import Place
+from commonplace.domain.query import Record
+from commonplace.faces.web import shown
+from commonplace.faces.web.appearance import Appearance, footer_html, picture_fits, style_sheet
+from commonplace.faces.web.markup.code import language_and_direction
+from commonplace.faces.web.markup.page import Renderer
+from commonplace.faces.web.navigation import NavigationHtml
+from commonplace.faces.web.output_folder import OutputFolder
+from commonplace.faces.web.pages import TEMPLATES, assets, digest, environment
+from commonplace.faces.web.published_links import OWN, START, Outputs, relative_url
+from commonplace.faces.web.urls import Urls
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.site.documents import neighbours, parsed_document
+from commonplace.services.site.publication import (
+    PublishReport,
+    Selection,
+    excluded_by,
+    previous_paths,
+    published_collection,
+    select,
+)
+from commonplace.services.sites import Site, site_with
+
+MAX_BACKLINKS = 100
+"""Maximum number of pages that are listed as linking to one page."""
+MAX_COMMITS = 2_000
+"""Maximum number of commits that are searched for renamed pages."""
+FEED_ENTRIES = 30
+"""Number of pages in the feed, those changed last."""
+SEARCH = f"{OWN}/search"
+"""Folder of the search index."""
+MAX_SHOWN = 300
+"""Maximum number of characters of a value or message that an error repeats."""
+NO_SEARCH = "The pages have no search: it needs the extra `publish` (docs/installing.md). Then publish again."
+NO_URL = "There is no sitemap and no feed: they need the address of the site, as `url` in commonplace.yaml or --url."
+_REDIRECT = (
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Moved</title>'
+    '<meta name="robots" content="noindex"><meta http-equiv="refresh" content="0; url={0}"><link rel="canonical" '
+    'href="{0}"></head><body><p>This page is now <a href="{0}">here</a>.</p></body></html>\n'
+)
+
+
+@dataclass(slots=True)
+class _Written:
+    """A page as it was written, for the next publication."""
+
+    revision: str
+    targets: list[str] = field(default_factory=list[str])
+    """Paths of the pages that it links to."""
+    files: list[str] = field(default_factory=list[str])
+    """Paths of the pictures and other files that it uses."""
+
+
+def publish(collection: Collection, base: Path, out: Path, url: str, *, search: bool) -> PublishReport:
+    """Publish a base.
+
+    Args:
+        collection: The base.
+        base: Its folder.
+        out: The folder that is written; it is created if it is missing.
+        url: Address of the site; "" for the one that the base declares.
+        search: Whether to write a search index, if the program for it is installed.
+
+    Raises:
+        InvalidInputError: the folder is not fit, or `url` is not an address.
+        StorageError: the folder cannot be written.
+    """
+    if url and urlsplit(url).scheme not in {"http", "https"}:
+        raise InvalidInputError(
+            f"Invalid --url {url[:MAX_SHOWN]!r}: it must begin with https:// or http://.",
+            kind="url",
+            hint="Give it whole, such as https://notes.example.org/.",
+        )
+    can_search = search and find_spec("pagefind") is not None
+    folder = OutputFolder(out, base)
+    report = Publication(collection, folder, f"{url.rstrip('/')}/" if url else "").run(search=can_search)
+    return report if can_search or not search else replace(report, notices=(*report.notices, NO_SEARCH))
+
+
+def search_index(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """The files of a search index of published pages, by name, as Pagefind writes them.
+
+    Raises:
+        UnavailableError: Pagefind failed.
+    """
+    with TemporaryDirectory() as place:
+        command = [sys.executable, "-m", "pagefind", "--site", str(folder), "--output-path", place, "-k"]
+        command += ["--include-characters", "_+#@", "--silent"]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - paths, and no shell
+        if done.returncode:
+            raise UnavailableError(
+                f"The search index was not written: {done.stderr.strip()[-MAX_SHOWN:]}",
+                kind="search",
+                hint="Try --no-search.",
+            )
+        for file in sorted(Path(place).rglob("*")):
+            if file.is_file():
+                yield file.relative_to(place).as_posix(), _in_order(file)
+
+
+def _in_order(file: Path) -> bytes:
+    """The bytes of a file of the search index; the languages and letters of the index are put in order."""
+    content = file.read_bytes()
+    if file.name != "pagefind-entry.json":
+        return content
+    entry: dict[str, Any] = json.loads(content)
+    entry["include_characters"] = sorted(entry.get("include_characters", ()))
+    return json.dumps(entry, sort_keys=True, separators=(",", ":")).encode()
+
+
+class Publication:
+    """One publication of a base.
+
+    Args:
+        collection: The base.
+        folder: The folder that is written.
+        url: Address of the site with a final slash; "" for the one that the base declares.
+    """
+
+    def __init__(self, collection: Collection, folder: OutputFolder, url: str) -> None:
+        settings = site_with(collection, ()).settings
+        self._selection: Selection = select(collection.index.records(), settings.publish)
+        self._whole = collection
+        self._collection, hidden = published_collection(collection, self._selection)
+        self._site: Site = site_with(collection, self._selection.records.values())
+        self._folder = folder
+        self._url = url or settings.url
+        self._attached: dict[str, bool] = {}
+        self._used: list[str] = []
+        start = self._site.start if self._site.start in self._selection.records else ""
+        self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, hidden)
+        self._urls = Urls(collection.name)
+        self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation)
+        self._links: Mapping[str, tuple[list[str], list[str]]] = self._adjacency()
+
+    def run(self, *, search: bool) -> PublishReport:
+        """Write everything that differs from what the folder has; `search` is whether there will be a search index."""
+        self._search = search
+        is_same = self._folder.state.get("site") == self._digest
+        before = cast("dict[str, dict[str, Any]]", self._folder.state.get("pages", {})) if is_same else {}
+        old = {path: _Written(**one) for path, one in before.items()}
+        stale = self._stale(old)
+        pages: dict[str, _Written] = {}
+        for path in self._selection.records:
+            if path in stale or path not in old or not self._folder.keeps(self._outputs.pages[path]):
+                pages[path] = self._page(path)
+            else:
+                pages[path] = old[path]
+        self._lists()
+        files = dict.fromkeys(name for one in pages.values() for name in one.files)
+        self._frame(files)
+        redirects = self._redirects()
+        state = {"site": self._digest, "pages": {path: _as_json(one) for path, one in pages.items()}}
+        if search:
+            self._index()
+        self._folder.finish(state)
+        return PublishReport(
+            pages=len(pages),
+            rendered=len(stale),
+            written=self._folder.written,
+            removed=self._folder.removed,
+            files=len(files),
+            redirects=redirects,
+            left_out=self._selection.left_out,
+            broken=self._broken(),
+            searchable=search,
+            notices=() if self._url else (NO_URL,),
+        )
+
+    def _index(self) -> None:
+        """Write the search index, unless no page has changed."""
+        old = [name for name in self._folder.earlier if name.startswith(f"{SEARCH}/")]
+        if (
+            old
+            and not self._folder.written
+            and not self._folder.outdated(SEARCH)
+            and all(self._folder.keeps(name) for name in old)
+        ):
+            return
+        self._folder.sweep(besides=SEARCH)  # what is indexed is what lies there
+        for name, content in search_index(self._folder.path):
+            self._folder.put(f"{SEARCH}/{name}", content)
+
+    def _adjacency(self) -> Mapping[str, tuple[list[str], list[str]]]:
+        """The pages to which each page links, and those that link to it."""
+        links: dict[str, tuple[list[str], list[str]]] = {path: ([], []) for path in self._selection.records}
+        for source, target in self._collection.index.links():
+            if source != target:
+                links[source.path][0].append(target.path)
+                links[target.path][1].append(source.path)
+        return links
+
+    @cached_property
+    def _digest(self) -> str:
+        """Changes with everything that every page may show: titles, order, appearance, templates, this program."""
+        parts = [build(), digest(), self._site.navigation.version, self._url, self._style]
+        settings = self._site.settings
+        parts += [repr(replace(settings, hidden_keys=frozenset())), *sorted(settings.hidden_keys)]
+        parts += [file.read_text(encoding="utf-8") for file in sorted(TEMPLATES.glob("published*.html"))]
+        parts += [f"{path}\0{one.title}\0{self._outputs.pages[path]}" for path, one in self._selection.records.items()]
+        parts += [self._site.title, str(self._search), *(one.path for one in self._selection.left_out)]
+        return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+    @cached_property
+    def _style(self) -> str:
+        return style_sheet(self._whole, self._site.settings)
+
+    def _stale(self, old: Mapping[str, _Written]) -> set[str]:
+        """The pages to render: changed ones, those around them, and two steps around those whose links changed."""
+        records = self._selection.records
+        changed = {path for path, one in records.items() if path not in old or old[path].revision != one.revision}
+        moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
+        ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
+        around = changed | (ends & records.keys())
+        return around | {one for path in around for side in self._links[path] for one in side}
+
+    def _attach(self, path: str) -> bool:
+        """Whether a file may be published, and if so, note that the current page uses it."""
+        if path not in self._attached:
+            address = address_or_none(path)
+            fits = address is not None and not address.is_document
+            is_open = fits and not excluded_by(path, self._site.settings.publish)
+            self._attached[path] = bool(is_open and address and self._stored(address))
+        if self._attached[path]:
+            self._used.append(path)
+        return self._attached[path]
+
+    def _stored(self, address: Address) -> bool:
+        try:
+            return self._whole.store.stat(address) is not None
+        except KnowledgeError:
+            return False
+
+    def _page(self, path: str) -> _Written:
+        record = self._selection.records[path]
+        self._used = []
+        text = parsed_document(self._collection, record.address)
+        renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
+        lang, direction = language_and_direction(text)
+        parts = shown.parts(text)
+        html = Markup(renderer.document(text))  # noqa: S704 - sanitized
+        back = self._links[path][1]
+        self._write(
+            self._outputs.pages[path],
+            "published.html",
+            record=record,
+            html=html,
+            titled=shown.has_title_heading(text),
+            outline=shown.outline(text, parts[:1], 1, ""),
+            properties=shown.properties(renderer, text, self._site.settings.hidden_keys),
+            navigation=self._navigation.whole(path),
+            crumbs=self._crumbs(path),
+            around=self._around(path),
+            backlinks=[(self._urls.page(self._collection.name, one), self._title(one)) for one in back[:MAX_BACKLINKS]],
+            backlink_count=len(back),
+            graph=shown.local_graph(self._urls, self._collection, record, neighbours(self._collection, record.address)),
+            forge=self._site.settings.edit_url.replace("{path}", quote(path)),
+            description=record.description or self._site.settings.description,
+            lang=lang,
+            dir=direction,
+        )
+        return _Written(record.revision, sorted(self._links[path][0]), sorted(set(self._used)))
+
+    def _title(self, path: str) -> str:
+        return self._selection.records[path].title
+
+    def _crumbs(self, path: str) -> list[tuple[str, str]]:
+        place = self._site.navigation.places.get(path, ())
+        crumbs: list[tuple[str, str]] = []
+        for depth, node in enumerate(self._site.navigation.ancestors(place), 1) if place else ():
+            own = self._urls.page(self._collection.name, node.path) if node.path else ""
+            crumbs.append((node.title, own or self._navigation.section_url(place[:depth])))
+        return [(self._site.title, "/"), *crumbs] if self._outputs.pages[path] != START else []
+
+    def _around(self, path: str) -> list[tuple[str, str, str]]:
+        pairs = zip(("prev", "next"), self._site.navigation.around(path), strict=True)
+        name = self._collection.name
+        return [(rel, self._urls.page(name, one), self._title(one)) for rel, one in pairs if one]
+
+    def _write(self, output: str, template: str, **values: object) -> None:
+        """Write a page from a template."""
+        self._folder.put(output, self._rendered(output, template, **values).encode("utf-8", "replace"))
+
+    def _rendered(self, output: str, template: str, **values: object) -> str:
+        """A page from a template, with links relative to its file."""
+        settings = self._site.settings
+        html = (
+            environment()
+            .get_template(template)
+            .render(
+                urls=self._urls,
+                site=self._site.title,
+                look=self._appearance,
+                root=relative_url(START, output).removesuffix(START) or "./",
+                canonical=f"{self._url}{quote(output.removesuffix(START))}"
+                if self._url and output != "404.html"
+                else "",
+                search=relative_url(f"{SEARCH}/pagefind.js", output) if self._search else "",
+                results=relative_url(f"{OWN}/search.html", output),
+                tags=relative_url(f"{OWN}/tags.html", output) if self._tags else "",
+                feed=relative_url(f"{OWN}/feed.atom", output) if self._url else "",
+                has_footer=bool(settings.footer),
+                **values,
+            )
+        )
+        return self._outputs.relinked(html, output)
+
+    @cached_property
+    def _appearance(self) -> Appearance:
+        settings, name = self._site.settings, self._collection.name
+        return Appearance(
+            language=settings.language or "en",
+            logo=self._urls.file(name, settings.logo) if picture_fits(self._whole, settings.logo) else "",
+            favicon=self._urls.file(name, settings.favicon) if picture_fits(self._whole, settings.favicon) else "",
+            style=self._urls.view("style", name, "") if self._style else "",
+            description=settings.description,
+            footer=self._footer(),
+        )
+
+    def _footer(self) -> Markup:
+        renderer = Renderer(Collections(lambda: [self._collection]), self._collection, self._urls)
+        return footer_html(renderer, self._site.settings.footer)
+
+    @cached_property
+    def _tags(self) -> Mapping[str, Sequence[Record]]:
+        """The pages with each tag, by the output file of its list."""
+        tags: dict[str, list[Record]] = {}
+        for record in self._selection.records.values():
+            for tag in record.tags:
+                tags.setdefault(self._outputs.tag(tag), []).append(record)
+        return dict(sorted(tags.items()))
+
+    def _lists(self) -> None:
+        """Write the sections of the navigation, the tags, the page of a search, and that of an unknown address."""
+        for place, title in self._sections():
+            rows = self._navigation.section(place, limit=0)
+            name = ".".join(map(str, place)) or "all"
+            self._write(self._outputs.section(name), "published_list.html", heading=title, rows=rows, pages=[])
+        names: dict[str, str] = {}
+        for record in self._selection.records.values():
+            for tag in record.tags:
+                names.setdefault(self._outputs.tag(tag), tag)
+        for output, records in self._tags.items():
+            self._write(output, "published_list.html", heading=f"#{names[output]}", rows="", pages=self._rows(records))
+        if self._tags:
+            rows = [(f"/tags/{quote(names[output], safe='')}", f"#{names[output]}") for output in self._tags]
+            self._write(f"{OWN}/tags.html", "published_list.html", heading="Tags", rows="", pages=rows)
+        if not self._outputs.pages or START not in self._outputs.pages.values():
+            rows = self._navigation.section((), limit=0)
+            self._write(START, "published_list.html", heading=self._site.title, rows=rows, pages=[])
+        self._write(f"{OWN}/search.html", "published_search.html", heading="Search", missing=False)
+        self._write_missing()
+
+    def _rows(self, records: Iterable[Record]) -> list[tuple[str, str]]:
+        return [(self._urls.page(self._collection.name, one.address.path), one.title) for one in records]
+
+    def _sections(self) -> Iterator[tuple[Place, str]]:
+        """Every section of the navigation with its title."""
+        yield (), self._site.title
+        pending: list[tuple[Place, str]] = [((), "")]
+        while pending:
+            place, _ = pending.pop()
+            for at, node in enumerate(self._site.navigation.children(place)):
+                if node.children:
+                    pending.append(((*place, at), node.title))
+                    yield (*place, at), node.title
+
+    def _write_missing(self) -> None:
+        """Write the page for unknown addresses, which a host shows at any address: its links begin at the root."""
+        html = self._rendered("404.html", "published_search.html", heading="Not found", missing=True)
+        self._folder.put("404.html", _from_root(html, urlsplit(self._url).path or "/").encode("utf-8", "replace"))
+
+    def _frame(self, files: Iterable[str]) -> None:
+        """Write styles, scripts, pictures and other files, the feed and the list of addresses for search engines."""
+        for name, one in assets().items():
+            if name not in {"app.js", "graph.js", "editor.js"}:
+                self._folder.put(f"{OWN}/static/{name}", one.content)
+        if self._style:
+            self._folder.put(f"{OWN}/style.css", self._style.encode())
+        pictures = [one for one in (self._site.settings.logo, self._site.settings.favicon) if one and self._attach(one)]
+        for path in dict.fromkeys([*files, *pictures]):
+            self._folder.put(path, self._whole.store.read(Address(path)))
+        self._folder.put(".nojekyll", b"")
+        if self._url:
+            self._folder.put("sitemap.xml", self._sitemap().encode())
+            self._folder.put("robots.txt", f"User-agent: *\nAllow: /\nSitemap: {self._url}sitemap.xml\n".encode())
+            self._folder.put(f"{OWN}/feed.atom", self._feed().encode())
+
+    def _address(self, path: str) -> str:
+        return f"{self._url}{quote(self._outputs.pages[path].removesuffix(START))}"
+
+    def _sitemap(self) -> str:
+        rows = [
+            f"<url><loc>{escape(self._address(path))}</loc>"
+            + (f"<lastmod>{one.updated[:10]}</lastmod>" if one.updated else "")
+            + "</url>"
+            for path, one in self._selection.records.items()
+        ]
+        head = '<?xml version="1.0" encoding="utf-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        return head + "\n".join(rows) + "\n</urlset>\n"
+
+    def _feed(self) -> str:
+        """The pages changed last, as Atom."""
+        records = sorted(
+            self._selection.records.values(), key=lambda one: (one.updated, one.address.path), reverse=True
+        )
+        rows = [
+            f"<entry><title>{escape(one.title)}</title><id>{escape(self._address(one.address.path))}</id>"
+            f'<link href="{escape(self._address(one.address.path))}"/><updated>{one.updated[:19]}Z</updated></entry>'
+            for one in records[:FEED_ENTRIES]
+            if one.updated
+        ]
+        newest = records[0].updated[:19] if records and records[0].updated else "1970-01-01T00:00:00"
+        return (
+            '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+            f"<title>{escape(self._site.title)}</title><id>{escape(self._url)}</id><updated>{newest}Z</updated>\n"
+            f"<author><name>{escape(self._site.title)}</name></author>\n"
+            f'<link rel="self" href="{escape(self._url)}{OWN}/feed.atom"/>\n' + "\n".join(rows) + "\n</feed>\n"
+        )
+
+    def _redirects(self) -> int:
+        """Write a page that leads on for each former address of a page that has no page of its own."""
+        count = 0
+        former = [*previous_paths(self._whole, self._selection.records, MAX_COMMITS), *self._declared_redirects()]
+        for old, path in former:
+            output = Outputs((old,), "", "", bool).pages[old]
+            if self._folder.has(output) or excluded_by(old, self._site.settings.publish):
+                continue
+            self._folder.put(output, _REDIRECT.format(escape(relative_url(self._outputs.pages[path], output))).encode())
+            count += 1
+        return count
+
+    def _declared_redirects(self) -> Iterator[tuple[str, str]]:
+        """The addresses that pages name as their former ones: `redirect_from`, and aliases with a leading slash."""
+        for path, record in self._selection.records.items():
+            for alias in record.aliases:
+                bare = alias.strip("/").removesuffix(".html")
+                if alias.startswith("/") and bare and address_or_none(bare) is not None:
+                    yield f"{bare}/index.md" if alias.endswith("/") else f"{bare}.md", path
+
+    def _broken(self) -> tuple[tuple[str, str], ...]:
+        """The links of published pages that lead nowhere in the base, either."""
+        broken = self._whole.index.broken()
+        records = self._selection.records
+        return tuple((one.source.path, one.link.raw) for one in broken if one.source.path in records)
+
+
+def _as_json(one: _Written) -> dict[str, object]:
+    return {"revision": one.revision, "targets": one.targets, "files": one.files}
+
+
+def _from_root(html: str, prefix: str) -> str:
+    """The HTML of a page at the top with links that begin at the site's root."""
+    for attribute in ("href", "src", "data-src", "content", "data-css", "action"):
+        for name in ("./", f"{OWN}/", START):
+            html = html.replace(f'{attribute}="{name}', f'{attribute}="{prefix}{name.removeprefix("./")}')
+    return html

@@ -1,0 +1,294 @@
+"""`commonplace publish`: pages as files that need no server, and nothing in them that is not published."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from browser import needs_browser, opened, running
+from shell import Shell
+from support import GitRepo, new_repo
+
+CANARY = "canary7"
+SITE = """title: Harbour
+description: All about it.
+logo: files/logo.svg
+start: Home
+edit_url: https://forge.example/edit/{path}
+footer: Written by [the crew](crew.md).
+publish:
+  exclude: [internal, Journal/day.md]
+"""
+FILES: dict[str, str | bytes] = {
+    "commonplace.yaml": SITE,
+    "Home.md": "---\ntags: [start, how/to]\n---\n# Home\n\n"
+    "See [[Moor|how to moor]], [the crew](crew.md#pay), [[Nowhere]] and #start.\n\n"
+    f"Hidden: [[{CANARY} draft]], [[drafts/one]], [[drafts/one|a plan]], [{CANARY} draft](drafts/one.md), "
+    "![[drafts/one]], <a href='drafts/one.md'>raw</a>, [[internal/two#Deep]].\n\n`href=\"/p/crew\"` is text.\n",
+    "guides/Moor.md": "---\ndescription: /etc is no link.\nrelated: '[[drafts/one]]'\n---\n# Mooring & more\n\n"
+    "![A map](../files/map.png) ![[map.png|90]]\n\n"
+    "## Ropes\n\n$a^2$\n\n```mermaid\ngraph TD\nA-->B\n```\n\n```python\nx = 'href=\"/p/x\"'\n```\n",
+    "guides/index.md": "# Guides\n\n[[Home]]\n",
+    "guides.md": "# A page with a folder's name\n",
+    "crew.md": "---\naliases: [/old/crew.html, /former/]\ntags: [start]\n---\n# Crew\n\n"
+    "## Pay\n\nGood. ![[guides/Moor#Ropes]]\n",
+    "CREW notes.md": "# Crew notes\n",
+    "ünï/ページ.md": "# ページ\n\n[[Home]]\n",
+    "files/map.png": b"\x89PNG\r\n\x1a\nmap",
+    "files/logo.svg": "<svg xmlns='http://www.w3.org/2000/svg'/>",
+    "files/unused.png": b"\x89PNG\r\n\x1a\nunused",
+    "drafts/one.md": f"---\ndraft: true\ntitle: {CANARY} draft\naliases: [{CANARY} alias]\ntags: [{CANARY}tag]\n"
+    f"description: {CANARY} words\n---\n# {CANARY} heading\n\n[[Moor]] {CANARY} ![[{CANARY}.png]]\n",
+    "drafts/private.md": f"---\nprivate: true\n---\n# {CANARY} private\n\n[[Home]]\n",
+    "drafts/unpublished.md": f"---\npublish: false\n---\n# {CANARY} unpublished\n\n[[crew]]\n",
+    "drafts/status.md": f"---\nstatus: Draft\n---\n# {CANARY} status\n\n[[crew]]\n",
+    "internal/two.md": f"# {CANARY} internal\n\n## Deep\n\n[[Home]]\n",
+    f"internal/{CANARY}.png": f"{CANARY}",
+    "Journal/day.md": f"# {CANARY} day\n",
+    f"drafts/{CANARY}.md": f"---\ndraft: yes\n---\n# {CANARY} by name\n",
+}
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    made = new_repo(
+        tmp_path_factory.mktemp("publish") / "harbour", {**FILES, "guides/Anchor.md": "# Anchoring\n\nOne two three.\n"}
+    )
+    made.git("mv", "guides/Anchor.md", "guides/Anchoring.md")
+    made.git("commit", "-qm", f"Rename beside {CANARY}")
+    return made
+
+
+def publish(repo: GitRepo, out: Path, *options: str) -> Any:
+    return Shell(repo.path.parent)("publish", str(repo.path), str(out), *options, "--json").json
+
+
+@pytest.fixture(scope="module")
+def site(repo: GitRepo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("out") / "site"
+    publish(repo, out, "--url", "https://harbour.example/docs")
+    return out
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_pages_that_are_hidden_are_in_no_file(repo: GitRepo, site: Path) -> None:
+    hidden = [path for path in FILES if path.endswith(".md") and path.startswith(("drafts", "internal", "Journal"))]
+    assert len(hidden) == 7
+    named = {
+        name: content
+        for name, content in files_of(site).items()
+        if CANARY in name or CANARY.encode() in content.lower()
+    }
+    assert named == {}
+    told = publish(repo, site, "--url", "https://harbour.example/docs")["left_out"]
+    assert sorted(one["path"] for one in told) == sorted(hidden)
+    home = (site / "index.html").read_text()
+    assert "a plan" in home, "a label of the page itself stays"
+    assert "(unpublished page)" in home
+    assert "drafts" not in home.replace("data-src", "")
+
+
+class _Urls(HTMLParser):
+    """The URLs and the ids of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urls: list[str] = []
+        self.ids: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del tag
+        for name, value in attrs:
+            if name in {"href", "src", "data-src", "data-more", "action"} and value:
+                self.urls.append(value)
+            if name == "id" and value:
+                self.ids.add(value)
+
+
+def test_every_link_leads_to_a_file_and_its_part(site: Path) -> None:
+    pages: dict[Path, _Urls] = {}
+    for file in site.rglob("*.html"):
+        pages[file.resolve()] = _Urls()
+        pages[file.resolve()].feed(file.read_text())
+    assert len(pages) >= 15
+    for file, page in pages.items():
+        for url in page.urls:
+            parts = urlsplit(url)
+            if parts.scheme or file.name in {"404.html", "diagram.html"}:
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            assert target.is_file(), f"{file}: {url}"
+            assert target.is_relative_to(site.resolve())
+            if parts.fragment and target in pages and "sections" not in url:
+                assert unquote(parts.fragment) in pages[target].ids, f"{file}: {url}"
+
+
+def test_pages_are_those_of_the_server(site: Path) -> None:
+    moor = (site / "guides/Moor.html").read_text()
+    assert "<title>Mooring &amp; more · Harbour</title>" in moor
+    assert '<meta name="description" content="/etc is no link.">' in moor
+    assert '<link rel="canonical" href="https://harbour.example/docs/guides/Moor.html">' in moor
+    assert 'src="../files/map.png"' in moor
+    assert 'href="https://forge.example/edit/guides/Moor.md"' in moor
+    assert 'class="prev"' in moor
+    home = (site / "index.html").read_text()
+    assert '<code>href="/p/crew"</code>' in home, "code is not changed"
+    assert 'href="guides/Moor.html">how to moor</a>' in home
+    assert 'href="crew.html#pay"' in home
+    assert 'href="-/tags/start.html"' in home
+    assert '<span class="unpublished">Nowhere</span>' in home
+    names = files_of(site)
+    assert {
+        "guides/index.html",
+        "guides.html",
+        "crew.html",
+        "CREW notes.html",
+        "ünï/ページ.html",
+        "404.html",
+        ".nojekyll",
+    } <= names.keys()
+    assert "files/unused.png" not in names
+    assert "https://harbour.example/docs/guides/Moor.html</loc>" in names["sitemap.xml"].decode()
+    assert b"<title>Crew</title>" in names["-/feed.atom"]
+    assert 'href="/docs/-/' in names["404.html"].decode()
+    for old, new in (
+        ("guides/Anchor.html", "Anchoring.html"),
+        ("old/crew.html", "../crew.html"),
+        ("former/index.html", "../crew.html"),
+    ):
+        assert f'url={new}"' in names[old].decode(), old
+
+
+def test_the_same_base_gives_the_same_bytes_and_a_change_only_what_it_concerns(repo: GitRepo, tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    publish(repo, first)
+    publish(repo, second)
+    assert files_of(first) == files_of(second)
+    again = publish(repo, first)
+    assert (again["rendered"], again["written"], again["removed"]) == (0, 0, 0)
+    moor = repo.path / "guides/Moor.md"
+    before = moor.read_text()
+    moor.write_text(before + "\nOne more line, with [[ページ]].\n")
+    changed = publish(repo, first)
+    assert 0 < changed["rendered"] < changed["pages"]
+    publish(repo, second.with_name("c"))
+    assert files_of(first) == files_of(second.with_name("c"))
+    (repo.path / "CREW notes.md").rename(repo.path / "Notes.md")
+    publish(repo, first)
+    assert (first / "Notes.html").is_file()
+    assert not (first / "CREW notes.html").exists()
+    (repo.path / "Notes.md").rename(repo.path / "CREW notes.md")
+    moor.write_text(before)
+    publish(repo, first)
+    assert files_of(first) == files_of(second)
+
+
+def test_a_folder_that_is_not_its_own_is_never_written(repo: GitRepo, tmp_path: Path) -> None:
+    full, link, file = tmp_path / "full", tmp_path / "link", tmp_path / "file"
+    full.mkdir()
+    (full / "mine.txt").write_text("mine")
+    link.symlink_to(full)
+    file.write_text("mine")
+    before = files_of(repo.path)
+    for out in (full, link, file, repo.path, repo.path.parent, repo.path / "public"):
+        done = Shell(repo.path.parent)("publish", str(repo.path), str(out))
+        assert done.code != 0, out
+        assert "Nothing was published" in done.stderr
+    assert files_of(full) == {"mine.txt": b"mine"}
+    assert files_of(repo.path) == before
+    assert not (repo.path / "public").exists()
+    done = Shell(repo.path.parent)("publish", str(repo.path), str(tmp_path / "x"), "--url", "ftp://x")
+    assert "must begin with https://" in done.stderr
+
+
+def test_a_link_inside_the_output_leads_nowhere_else(repo: GitRepo, tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "site", tmp_path / "elsewhere"
+    publish(repo, out)
+    elsewhere.mkdir()
+    for file in (out / "guides").iterdir():
+        file.unlink()
+    (out / "guides").rmdir()
+    (out / "guides").symlink_to(elsewhere)
+    done = Shell(repo.path.parent)("publish", str(repo.path), str(out))
+    assert done.code != 0
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_only_marked_pages_are_published_where_the_base_says_so(tmp_path: Path) -> None:
+    files = {
+        "commonplace.yaml": "publish: {only_marked: true}\n",
+        "a.md": "---\npublish: true\n---\n# A\n",
+        "b.md": f"# {CANARY}\n",
+    }
+    out = tmp_path / "site"
+    told = publish(new_repo(tmp_path / "base", files), out)
+    assert told["pages"] == 1
+    assert CANARY not in " ".join(content.decode("latin-1") for content in files_of(out).values())
+
+
+def test_an_empty_base_has_a_start_page(tmp_path: Path) -> None:
+    assert publish(new_repo(tmp_path / "base", {"x.txt": "x"}), tmp_path / "site")["pages"] == 0
+    assert (tmp_path / "site/index.html").is_file()
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as in the standard library
+        del format, args
+
+
+@pytest.fixture(scope="module")
+def hosted(site: Path) -> Iterator[str]:
+    """The published files below a path of a plain web server."""
+    host = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site.parent)))
+    thread = threading.Thread(target=host.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{host.server_port}/{site.name}"
+    host.shutdown()
+    thread.join()
+    host.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running() as one:
+        yield one
+
+
+@needs_browser
+@pytest.mark.xdist_group("browser")
+def test_a_browser_reads_and_searches_the_files(hosted: str, browser: Browser) -> None:
+    context = browser.new_context(viewport={"width": 1300, "height": 900})
+    page = context.new_page()
+    wrong: list[str] = []
+    page.on("console", lambda one: wrong.append(one.text) if one.type == "error" else None)
+    page.on("requestfailed", lambda one: wrong.append(one.url) if one.failure != "net::ERR_ABORTED" else None)
+    opened(page, f"{hosted}/index.html")
+    page.locator("#ui-nav summary", has_text="guides").click()
+    page.locator("#ui-nav a", has_text="Anchoring").click()
+    page.wait_for_url("**/guides/Anchoring.html")
+    page.locator("#ui-nav a", has_text="Mooring").click()
+    expect(page.locator(".katex").first).to_be_visible(timeout=20_000)
+    expect(page.frame_locator("iframe.diagram").locator("svg").first).to_be_visible(timeout=20_000)
+    page.keyboard.press("/")
+    page.keyboard.type("moor")
+    option = page.locator("#ui-suggestions [role=option]").first
+    expect(option).to_contain_text("Mooring", timeout=20_000)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/guides/Moor.html*")
+    opened(page, f"{hosted}/-/search.html?q=good")
+    expect(page.locator("#ui-results a", has_text="Crew")).to_be_visible(timeout=20_000)
+    assert wrong == []
+    context.close()
