@@ -35,8 +35,8 @@ from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import neighbours, parsed_document
 from commonplace.services.site.publication import (
+    PublishedPages,
     PublishReport,
-    Selection,
     excluded_by,
     previous_paths,
     published_collection,
@@ -142,7 +142,7 @@ class Publication:
 
     def __init__(self, collection: Collection, folder: OutputFolder, url: str) -> None:
         settings = site_with(collection, ()).settings
-        self._selection: Selection = select(collection.index.records(), settings.publish)
+        self._selection: PublishedPages = select(collection.index.records(), settings.publish)
         self._whole = collection
         self._collection, hidden = published_collection(collection, self._selection)
         self._site: Site = site_with(collection, self._selection.records.values())

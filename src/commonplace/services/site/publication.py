@@ -29,7 +29,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class PublishedPages:
     """The pages of a base that are published, and those that are not."""
 
     records: Mapping[str, Record]
@@ -37,7 +37,7 @@ class Selection:
     left_out: tuple[LeftOut, ...]
 
 
-def select(records: Sequence[Record], rules: PublishRules) -> Selection:
+def select(records: Sequence[Record], rules: PublishRules) -> PublishedPages:
     """Select the pages that everybody may see.
 
     Args:
@@ -52,7 +52,7 @@ def select(records: Sequence[Record], rules: PublishRules) -> Selection:
             left_out.append(LeftOut(record.address.path, reason))
         else:
             chosen[record.address.path] = record
-    return Selection(chosen, tuple(left_out))
+    return PublishedPages(chosen, tuple(left_out))
 
 
 def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
@@ -90,7 +90,7 @@ def excluded_by(path: str, rules: PublishRules) -> str:
     return ""
 
 
-def published_collection(collection: Collection, selection: Selection) -> tuple[Collection, frozenset[str]]:
+def published_collection(collection: Collection, selection: PublishedPages) -> tuple[Collection, frozenset[str]]:
     """The collection with the published pages alone, in which no other page can be read, found or linked to.
 
     Second are the names of the other pages.
