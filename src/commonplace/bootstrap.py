@@ -24,6 +24,7 @@ from commonplace.services.collections import Collection, Collections, unique_nam
 from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
 from commonplace.settings import Settings, in_git, is_folder
+from commonplace.store.activity_log import FileActivityLog, FileHourlyUses
 
 if TYPE_CHECKING:
     from commonplace.domain.cluster import SharedBase
@@ -92,6 +93,8 @@ class Application:
         self.services = Services(
             collections=collections,
             credit=settings.commit_client,
+            activity=FileActivityLog(settings.state_dir / "activity"),
+            uses=FileHourlyUses(settings.state_dir / "activity"),
             providers=tuple(one.opens(context) for one in registered() if one.opens is not None),
         )
 

@@ -105,11 +105,19 @@ def with_shared(base: bytes, proposed: bytes, current: bytes) -> bytes:
     return applied(lines, [one for one in hunks(lines, split_lines(proposed)) if one in there])
 
 
-def merge_texts(base: bytes | None, proposed: bytes | None, current: bytes | None) -> MergedText:
+def merge_texts(
+    base: bytes | None, proposed: bytes | None, current: bytes | None, *, adjacent: bool = False
+) -> MergedText:
     """Merge what was proposed on top of `base` into the current text. None stands for no file.
 
     A side that equals the base gives way to the other one. Equal sides agree. Otherwise both changed the text; their
     hunks are merged if none of them touch. A deletion never merges with a change.
+
+    Args:
+        base: The text that both sides come from.
+        proposed: One side.
+        current: The other side.
+        adjacent: Whether hunks that touch, but have no line and no place of insertion in common, are merged, too.
     """
     if current in {proposed, base}:
         return MergedText(proposed)
@@ -117,7 +125,7 @@ def merge_texts(base: bytes | None, proposed: bytes | None, current: bytes | Non
         return MergedText(current)
     if base is None or proposed is None or current is None:
         return MergedText(None, (TextConflict(1, base or b"", proposed or b"", current or b""),))
-    return _merge_texts(base, proposed, current)
+    return _merge_texts(base, proposed, current, adjacent=adjacent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +150,15 @@ class MergeRegion:
         return self.current if self.proposed == self.base else None
 
 
-def merge_regions(base: bytes, proposed: bytes, current: bytes) -> list[MergeRegion]:
-    """The ranges of the base that the proposed or the current text changed, in order."""
+def merge_regions(base: bytes, proposed: bytes, current: bytes, *, adjacent: bool = False) -> list[MergeRegion]:
+    """The ranges of the base that the proposed or the current text changed, in order. See `merge_texts`."""
     lines, regions = split_lines(base), list[MergeRegion]()
     shift = 0  # the length of the current text before a place, less that of the base
-    for start, end, ours, theirs in _regions(hunks(lines, split_lines(proposed)), hunks(lines, split_lines(current))):
+    sides = hunks(lines, split_lines(proposed)), hunks(lines, split_lines(current))
+    for start, end, ours, theirs in _regions(*sides, adjacent=adjacent):
         mine, other = _side(lines, start, end, ours), _side(lines, start, end, theirs)
-        sides = (b"".join(side) for side in (lines[start:end], mine, other))
-        regions.append(MergeRegion(start, end, start + shift + 1, *sides))
+        texts = (b"".join(side) for side in (lines[start:end], mine, other))
+        regions.append(MergeRegion(start, end, start + shift + 1, *texts))
         shift += len(other) - (end - start)
     return regions
 
@@ -163,22 +172,27 @@ def with_regions(base: bytes, regions: Sequence[MergeRegion], contents: Sequence
     return b"".join([*parts, *lines[at:]])
 
 
-def _merge_texts(base: bytes, proposed: bytes, current: bytes) -> MergedText:
-    regions = merge_regions(base, proposed, current)
+def _merge_texts(base: bytes, proposed: bytes, current: bytes, *, adjacent: bool) -> MergedText:
+    regions = merge_regions(base, proposed, current, adjacent=adjacent)
     conflicts = [TextConflict(one.line, one.base, one.proposed, one.current) for one in regions if one.merged is None]
     if conflicts:
         return MergedText(None, tuple(conflicts))
     return MergedText(with_regions(base, regions, [one.merged or b"" for one in regions]))
 
 
-def _regions(ours: Sequence[Hunk], theirs: Sequence[Hunk]) -> Iterator[tuple[int, int, list[Hunk], list[Hunk]]]:
-    """The ranges of the base that a side changed. Hunks that overlap or touch are in one range."""
+def _regions(
+    ours: Sequence[Hunk], theirs: Sequence[Hunk], *, adjacent: bool
+) -> Iterator[tuple[int, int, list[Hunk], list[Hunk]]]:
+    """The ranges of the base that a side changed. Hunks that overlap are in one range, and those that touch as well.
+
+    With `adjacent`, hunks that touch are apart, unless both insert at one place.
+    """
     pending = sorted([(one.start, one.end, 0, one) for one in ours] + [(one.start, one.end, 1, one) for one in theirs])
     while pending:
         start, end, side, hunk = pending.pop(0)
         sides: tuple[list[Hunk], list[Hunk]] = ([], [])
         sides[side].append(hunk)
-        while pending and pending[0][0] <= end:
+        while pending and (pending[0][0] < end or (pending[0][0] == end and not (adjacent and pending[0][1] > start))):
             _, last, side, hunk = pending.pop(0)
             sides[side].append(hunk)
             end = max(end, last)

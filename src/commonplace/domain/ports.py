@@ -152,6 +152,16 @@ class History(Protocol):
         """
         ...
 
+    def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+        """The bytes of each file that a commit of the current branch changed, before and after it; None for no file.
+
+        Raises:
+            NotFoundError: the current branch has no such commit.
+            InvalidInputError: not a revision, or a merge.
+            GitError: the commit changed too many files.
+        """
+        ...
+
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """Documents that differ from HEAD apart from line ends, without those of repositories inside this one."""
         ...

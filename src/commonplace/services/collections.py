@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal
 from unicodedata import normalize
 
+from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, is_document_path, parse_document_address
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError, UnavailableError
 from commonplace.domain.links import MAX_CUTS
@@ -154,6 +155,7 @@ class Collections:
         for collection in chosen:
             record = record_of(collection.index, reference)
             if record is not None:
+                record_read(collection.store.identity, record.address.path)
                 return FoundDocument(collection, record)
         for collection in chosen:
             paths = [record.address.path for record in collection.index.by_id(reference)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
+from commonplace.domain.activity import NO_LIMITS, ActivityLog, Actor, HourlyUses, WriteLimits
 from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.change_feed import ChangeFeed
@@ -44,6 +46,10 @@ class Services:
     """Way in which commits credit the caller's program."""
     sessions: SessionMemories = field(default_factory=SessionMemories)
     """The documents that each session was shown."""
+    activity: ActivityLog | None = None
+    """The log of what sessions read and write; None if it is not recorded."""
+    uses: HourlyUses | None = None
+    """The counts of what each key has written in the last hour; None if nothing is counted."""
     providers: tuple[ServiceProvider[Any], ...] = ()
     """Services of toolsets."""
 
@@ -57,6 +63,20 @@ class Services:
             if provider.key == key:
                 return cast("T", provider.get(self))
         raise NotFoundError(f"Nothing that serves {key.name} is open here.", kind="collection")
+
+    def watch(self, actor: Actor, limits: WriteLimits = NO_LIMITS, *, reads: bool) -> AbstractContextManager[None]:
+        """Record what a call reads and writes, and hold its writes to limits, for the duration of a `with` block.
+
+        Args:
+            actor: The caller.
+            limits: The limits of the caller's key.
+            reads: Whether the call only reads.
+        """
+        if self.activity is None or self.uses is None:
+            return nullcontext()
+        from commonplace.services.write_watch import CallWatch, watched  # noqa: PLC0415 - not needed for a first answer
+
+        return watched(CallWatch(actor, self.activity, self.uses, limits, reads=reads))
 
     def only(self, names: frozenset[str] | None) -> Services:
         """The same services restricted to these collections; None for all."""

@@ -25,11 +25,12 @@ from commonplace.store.folder.writer_lock import WriterLock
 from commonplace.store.git.commit_writer import GitWriter
 from commonplace.store.git.commits import DEFAULT_AUTHOR, signature
 from commonplace.store.git.layout import DiscoveredRepository, UntrustedRepositoryError, find_repository
-from commonplace.store.git.past.history import GitHistory, NoHistory
+from commonplace.store.git.past.history import GitHistory
 from commonplace.store.git.past.past_commits import BareStore
 from commonplace.store.git.past.revision_walk import RenameFinder
 from commonplace.store.git.repository import GitRepository
 from commonplace.store.git_command import try_git
+from commonplace.store.no_history import NoHistory
 
 # Detects what a folder is, and opens the store for it.
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+from commonplace.domain.activity import NO_LIMITS, WriteLimits
 from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError, UnauthenticatedError
 from commonplace.faces.access.callers import TIERS, Caller, least
 from commonplace.faces.access.tokens import TokenVerifier
@@ -117,12 +118,14 @@ class AccessKey:
     """Names of the permitted collections; None for all."""
     created: str
     """ISO 8601, UTC."""
+    limits: WriteLimits = NO_LIMITS
+    """Limits of what the key may write."""
 
     @property
     def caller(self) -> Caller:
         """The `Caller` that this key identifies."""
         collections = None if self.collections is None else frozenset(self.collections)
-        return Caller(f"key:{self.id}", self.tier, collections, name=self.name)
+        return Caller(f"key:{self.id}", self.tier, collections, name=self.name, limits=self.limits)
 
 
 class KeyStore:
@@ -138,7 +141,9 @@ class KeyStore:
         self._first = self._stamp()
         """Stamp of the file at construction. If the file has changed since, it has contained a key."""
 
-    def create(self, name: str, tier: Tier, collections: Sequence[str] | None = None) -> tuple[str, AccessKey]:
+    def create(
+        self, name: str, tier: Tier, collections: Sequence[str] | None = None, limits: WriteLimits = NO_LIMITS
+    ) -> tuple[str, AccessKey]:
         """Create a key. Returns the secret, which is not stored and cannot be shown again, and its record.
 
         Raises:
@@ -158,6 +163,7 @@ class KeyStore:
             tier=tier,
             collections=None if collections is None else tuple(collections),
             created=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            limits=limits,
         )
         with self._locked():
             self._write((*self.all(), key))
@@ -266,4 +272,17 @@ def _key(row: dict[str, object]) -> AccessKey:
         tier=tier,
         collections=names,
         created=str(row["created"]),
+        limits=_limits(cast("dict[str, object]", row.get("limits") or {})),
     )
+
+
+def _limits(row: dict[str, object]) -> WriteLimits:
+    """The limits of a key. What is not understood is refused, so that no key is wider than it was made."""
+    if row.keys() - {"folders", "types", "pages", "size"}:
+        raise ValueError
+    numbers = [row.get(name) for name in ("pages", "size")]
+    if any(one is not None and (not isinstance(one, int) or one < 0) for one in numbers):
+        raise ValueError
+    folders, types = (tuple(map(str, cast("list[object]", row.get(name) or []))) for name in ("folders", "types"))
+    pages, size = (cast("int | None", one) for one in numbers)
+    return WriteLimits(folders=folders, types=types, pages=pages, size=size)

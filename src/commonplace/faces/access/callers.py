@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol, TypeAlias, get_args
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
 
+from commonplace.domain.activity import NO_LIMITS, Actor, FaceName, WriteLimits, session_id
 from commonplace.domain.changes import Author, person_of
 from commonplace.domain.errors import ForbiddenError, RateLimitedError
 from commonplace.settings import Tier
@@ -46,6 +47,20 @@ class Caller:
     """Network address of the client, as returned by `client_address`."""
     name: str = ""
     """Name of the key, or of the person whom a token identifies; "" if unknown."""
+    limits: WriteLimits = NO_LIMITS
+    """Limits of what the key may write."""
+
+    def actor(self, face: FaceName, tool: str, session: str = "", client: str = "") -> Actor:
+        """The caller as it is recorded.
+
+        Args:
+            face: The way in.
+            tool: The tool or endpoint.
+            session: Name of the session, which is secret; "" for a caller without one.
+            client: Name of the caller's program.
+        """
+        of = session_id(self.id, session) if session else session_id(self.counted_as)
+        return Actor(face=face, session=of, caller=self.id, name=self.name, client=client, tool=tool)
 
     @property
     def person(self) -> Author | None:

@@ -38,6 +38,8 @@ OWN_COMMANDS = (
     "write",
     "restore",
     "proposals",
+    "activity",
+    "undo",
     "publish",
     "check",
     "doctor",

@@ -52,6 +52,7 @@ UNPAGED = frozenset(
         "write",
         "restore",
         "proposals",
+        "undo",
         "index",
         "model",
         "find",
@@ -109,7 +110,7 @@ class BoundCommand:
                 if WORKER_VARIABLE not in os.environ:
                     for unknown in unknown_variables():
                         log.warning("%s", unknown)
-                return self._answer(Session(self._parts, settings, common.flags(), out), arguments)
+                return self._answer(Session(self._parts, settings, common.flags(), out, self.__name__), arguments)
         except KnowledgeError as error:
             out.flush()
             return report(out, error)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from commonplace.domain.activity import Actor, session_id
 from commonplace.domain.addresses import MAX_SHOWN_ADDRESS
 from commonplace.domain.errors import ConfigError, InvalidInputError
 from commonplace.faces.cli.output import Output
@@ -116,6 +118,8 @@ class Session:
     flags: Flags
     """Settings given on the command line, by name."""
     out: Output
+    command: str = ""
+    """Name of the command."""
 
     def configured(self, flags: Flags) -> Settings:
         """The settings, overridden by further flags."""
@@ -152,12 +156,24 @@ class Session:
     @contextmanager
     def opened_as_is(self) -> Generator[Collections]:
         """Open the collections without updating their indexes."""
+        with self.services_as_is() as services:
+            yield services.collections
+
+    @contextmanager
+    def services_as_is(self) -> Generator[Services]:
+        """Open the collections without updating their indexes."""
         with self.opened_application(self.settings) as application:
             fetch(self, application)
-            yield application.services.collections
+            yield application.services
 
     @contextmanager
     def opened_for_writing(self, *, commit: bool) -> Generator[Collections]:
+        """The collections of `services_for_writing`."""
+        with self.services_for_writing(commit=commit) as services:
+            yield services.collections
+
+    @contextmanager
+    def services_for_writing(self, *, commit: bool) -> Generator[Services]:
         """Open the one folder for writing.
 
         If `commit` is true and the folder is in a Git repository, each write is a commit.
@@ -178,7 +194,8 @@ class Session:
         settings = replace(self.settings, commit=mode, replica_writes=bool(remotes))
         with self.opened_application(settings) as application:
             self.sync(application)
-            yield application.services.collections
+            with application.services.watch(_actor(self.command), reads=False):
+                yield application.services
 
     @contextmanager
     def opened_bundle(self, folder: str) -> Generator[Collection]:
@@ -212,6 +229,12 @@ class Session:
         fetch(self, application)
         with progress_bar("Indexing", self.out.terminal) as progress:
             application.sync(progress)
+
+
+def _actor(command: str) -> Actor:
+    """The person at the command line. A terminal is one session for a day."""
+    session = session_id("cli", str(os.getsid(0)), time.strftime("%Y-%m-%d"))
+    return Actor(face="cli", session=session, tool=command)
 
 
 def fetch(session: Session, application: ApplicationHandle) -> None:

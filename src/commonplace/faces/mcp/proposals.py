@@ -29,7 +29,8 @@ from commonplace.faces.mcp.toolset import (
 from commonplace.settings import Tier
 
 if TYPE_CHECKING:
-    from commonplace.faces import proposal_output
+    from commonplace.faces import activity_output, proposal_output
+    from commonplace.services import activity
     from commonplace.services.collections import Collections
     from commonplace.services.proposals import decisions, reports
 else:
@@ -37,9 +38,13 @@ else:
     reports = LazyModule("commonplace.services.proposals.reports")
     decisions = LazyModule("commonplace.services.proposals.decisions")
     proposal_output = LazyModule("commonplace.faces.proposal_output")
+    activity = LazyModule("commonplace.services.activity")
+    activity_output = LazyModule("commonplace.faces.activity_output")
 
 MAX_LISTED = 100
 """Maximum number of proposals in an answer."""
+SESSION_DIGITS = 16
+"""Number of digits of the id of a session."""
 MAX_FILES = 50
 """Maximum number of files of a proposal in an answer."""
 MAX_SHOWN = 20_000
@@ -47,13 +52,13 @@ MAX_SHOWN = 20_000
 SCHEME = "proposals://"
 OPEN_URI = f"{SCHEME}open"
 PLAIN = "text/plain"
-_DECISIONS = frozenset({"accept", "decline"})
+_DECISIONS = frozenset({"accept", "decline", "undo"})
 
 
 class ProposalParameters(Parameters):
     """`proposals`."""
 
-    action: Literal["list", "show", "accept", "decline", "amend", "withdraw"]
+    action: Literal["list", "show", "accept", "decline", "amend", "withdraw", "undo"]
     id: str | None = None
     page: Annotated[str | None, Field(description="a page; to accept also page#Heading")] = None
     text: str | None = None
@@ -63,7 +68,7 @@ class ProposalParameters(Parameters):
 
 
 def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
-    """List, show, accept, decline, amend or withdraw proposals."""
+    """List, show, accept, decline, amend or withdraw proposals; or undo what was written."""
     services = call.served or call.services
     own = call.proposer or Proposer()
     viewer = own if call.tier == PROPOSE else None
@@ -74,8 +79,8 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             kind="tier",
             hint="Amend the proposal, or withdraw it.",
         )
-    if action == "list":
-        return _listed(services.collections, viewer)
+    if action in {"list", "undo"}:
+        return _listed(services.collections, viewer) if action == "list" else _undone(call, arguments)
     if not arguments.id:
         raise InvalidInputError("Which proposal? Give its id.", kind="argument", hint="List the proposals first.")
     found = decisions.find(services.collections, arguments.id, viewer)
@@ -91,6 +96,17 @@ def proposals(call: Call, arguments: ProposalParameters) -> ToolResult:
             return proposal_output.closed_line(decisions.withdraw(found, own))
         case _:
             return f"Your next writes go to {decisions.amend(found, own).id}."
+
+
+def _undone(call: Call, arguments: ProposalParameters) -> str:
+    """Take back a commit, or all writes of a session; without an id, those of the caller's own session."""
+    pages = [arguments.page] if arguments.page else []
+    name = arguments.id or call.actor.session if call.actor else arguments.id or ""
+    if len(name) == SESSION_DIGITS and any(one.actor.session == name for one in activity.sessions(call.services)):
+        results = activity.undo_session(call.services, name, pages, arguments.word or "", call.person)
+    else:
+        results = activity.undo_commits(call.services, [name], pages, arguments.word or "", call.person)
+    return "\n".join(activity_output.undo_lines(results))
 
 
 def _listed(collections: Collections, viewer: Proposer | None) -> str:

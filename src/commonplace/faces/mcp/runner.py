@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from commonplace.domain.activity import NO_LIMITS, Actor, session_id
 from commonplace.domain.changes import CURRENT_CLIENT, ClientProgram
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.proposals import Proposer
@@ -99,7 +100,12 @@ class Runner:
         program = ClientProgram(client_name(context), services.credit)
         if self.tier in DECIDING:
             call = replace(call, proposer=_proposer(context, caller, name, program.name))
-        run = partial(_run, verb, context.params, function, call, ready=ready, writes=not reads)
+        actor = _actor(caller, verb, name, program.name)
+        call = replace(call, actor=actor)
+        watch = services.watch(actor, caller.limits if caller else NO_LIMITS, reads=reads)
+        run = partial(
+            _run, verb, context.params, partial(_watched, watch, function), call, ready=ready, writes=not reads
+        )
         return await run_in_worker(partial(_as_client, program, run), reads=reads)
 
 
@@ -131,6 +137,18 @@ def _proposer(context: Context, caller: Caller | None, session: str | None, clie
     if caller is None:
         return proposer_of("", _PROCESS, purpose, client)
     return network_proposer(caller.id, caller.address, session, purpose, client)
+
+
+def _actor(caller: Caller | None, verb: str, session: str | None, client: str) -> Actor:
+    """The caller as it is recorded. A process on standard input and output is one session."""
+    if caller is None:
+        return Actor(face="mcp", session=session_id(_PROCESS), client=client, tool=verb)
+    return caller.actor("mcp", verb, session or "", client)
+
+
+def _watched(watch: AbstractContextManager[None], function: Callable[[Call], T], call: Call) -> T:
+    with watch:
+        return function(call)
 
 
 def _run(verb: str, asked: object, function: Callable[[Call], T], call: Call, *, ready: bool, writes: bool) -> T:

@@ -22,6 +22,7 @@ from commonplace.faces.mcp.peers import NULL_CLIENT, Peer
 from commonplace.settings import Tier
 
 if TYPE_CHECKING:
+    from commonplace.domain.activity import Actor
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author
     from commonplace.domain.ports import Progress
@@ -105,6 +106,8 @@ class Call:
     """The caller's id, the same in all sessions; "" without a key."""
     person: Author | None = None
     """The person to whom the caller's key belongs; None without a key."""
+    actor: Actor | None = None
+    """The caller as it is recorded; None if nothing is."""
     proposer: Proposer | None = None
     """The caller as a proposer; None without proposals."""
     served: Services | None = None

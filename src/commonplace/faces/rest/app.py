@@ -25,7 +25,7 @@ from commonplace.faces.access.callers import Caller, caller_of, combined, requir
 from commonplace.faces.call_log import traced_call
 from commonplace.faces.new_findings import new_finding_json
 from commonplace.faces.responses import json_bytes, send_body, send_bytes, send_empty, send_error, send_json
-from commonplace.faces.rest import proposals
+from commonplace.faces.rest import activity, proposals
 from commonplace.faces.rest.endpoint import (
     MAX_BODY_BYTES,
     Endpoint,
@@ -60,7 +60,8 @@ class RestApi:
     def __init__(self, services: Services, contract: RestContract) -> None:
         self._services = services
         self._contract = contract
-        self._endpoints = (*contract.endpoints(), *(proposals.endpoints() if contract.proposes else ()))
+        common = (*proposals.endpoints(), *activity.endpoints()) if contract.proposes else ()
+        self._endpoints = (*contract.endpoints(), *common)
         self._router = Router(self._endpoints)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,7 +151,10 @@ class RestApi:
                 view = recording.enter_context(proposing(services, proposer, writes=method != "GET"))
                 services, served, shown = view.services, view.served, dict(view.shown)
             place, endpoint = select_match(options, method, partial(self._contract.is_document, services))
-            recording.enter_context(traced_call(f"{endpoint.method} {endpoint.template}"))
+            named = f"{endpoint.method} {endpoint.template}"
+            recording.enter_context(traced_call(named))
+            actor = caller.actor("rest", named, client=proposer.client)
+            recording.enter_context(services.watch(actor, caller.limits, reads=method == "GET"))
             kept = recording.enter_context(recording_retained())
             waiting = recording.enter_context(recording_waiting_index())
             writes = recording.enter_context(recording_writes())

@@ -197,7 +197,10 @@ class WebPages:
     def _answered(self, scope: Scope, name: str, rest: str, view: View) -> PageResponse:
         request = replace(self._seen(scope), path=rest.strip("/"))
         try:
-            with traced_call(f"{scope['method']} /{name}"):
+            named = f"{scope['method']} /{name}"
+            actor = request.caller.actor("web", named)
+            reads = scope["method"] in {"GET", "HEAD"}
+            with traced_call(named), request.services.watch(actor, request.caller.limits, reads=reads):
                 request.collections.wait_ready(0.0, _ignore)
                 return view(request)
         except KnowledgeError as error:

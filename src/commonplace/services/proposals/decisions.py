@@ -433,11 +433,12 @@ def _not_acceptable(proposal: Proposal, left_out: Sequence[str]) -> InvalidInput
     )
 
 
-def conflict_lines(address: Address, conflict: TextConflict) -> list[str]:
-    """The place of a conflict and its three sides, for people."""
-    sides = (("was", conflict.base), ("proposed", conflict.proposed), ("now", conflict.current))
+def conflict_lines(
+    address: Address, conflict: TextConflict, names: Sequence[str] = ("was", "proposed", "now")
+) -> list[str]:
+    """The place of a conflict and its three sides, for people, each with its name."""
     lines = [f"{address}:{conflict.line}"]
-    for name, text in sides:
+    for name, text in zip(names, (conflict.base, conflict.proposed, conflict.current), strict=True):
         shown = text.decode("utf-8", "replace")
         cut = shown if len(shown) <= MAX_CONFLICT_CHARS else f"{shown[:MAX_CONFLICT_CHARS]}..."
         lines += [f"  {name}: {line}" for line in (lines_of(cut) or ["(nothing)"])]

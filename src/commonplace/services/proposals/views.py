@@ -6,9 +6,9 @@ from collections import OrderedDict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from threading import Lock
 
+from commonplace.domain.activity import session_id
 from commonplace.domain.proposals import (
     ANONYMOUS,
     MAX_PURPOSE,
@@ -68,7 +68,7 @@ def proposer_of(caller: str, session: str | None, purpose: str = "", client: str
         purpose: The purpose that the caller states.
         client: Name of the caller's program.
     """
-    digest = sha256(f"{caller}\n{session}".encode("utf-8", "surrogatepass")).hexdigest()[:16] if session else ""
+    digest = session_id(caller, session) if session else ""
     return Proposer(_line(caller), digest, _line(purpose), _line(client))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address, require_new_name
 from commonplace.domain.changes import Author, FileStat, Receipt, RetainedCopy, Trash, record_waiting_index
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, ReadOnlyError, UnavailableError
@@ -187,13 +188,21 @@ class FolderStore:
                 if self._terms.git:
                     self._terms.git.refuse_sparse([change.path for change in changes if change.before is None])
                 self._require_served(changes)
+                done = retaining.enter_context(watching_write(lambda: self._write_of(changes))) if changes else None
                 removed = {change.path: change.content is None for change in changes} if self._terms.commits else {}
                 staged = self._writer.staged_blobs(removed)
                 kept = retaining.enter_context(self._terms.retention.kept(changes, staged, self._terms.prefix))
                 write = self._writer.add(changes, self._planned(changes, message, author)) if changes else None
-            draft.acknowledge(write.result() if write else "", kept)
+            commit = write.result() if write else ""
+            draft.acknowledge(commit, kept)
+            if done:
+                done(commit)
             if self._terms.commits and self._writer.pending:
                 record_waiting_index(INDEX_WAITS)
+
+    def _write_of(self, changes: Sequence[FileChange]) -> PlannedWrite:
+        before = {Address(one.shown): self._folder.read(Address(one.shown)) if one.before else None for one in changes}
+        return PlannedWrite(self.name, self.identity, before, {Address(one.shown): one.content for one in changes})
 
     def recover(self) -> list[str]:
         """Finish or undo interrupted writes. Does nothing if another writer holds the lock, which has done so."""

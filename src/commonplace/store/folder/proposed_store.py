@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat, Receipt, Revision
 from commonplace.domain.errors import InvalidInputError, NotFoundError
@@ -142,11 +143,17 @@ class ProposedStore(ServedView):
             commit = ""
             if changes:
                 self._check(changes)
-                commit = self._branches.commit(
-                    self._identifier, self._parts(draft, changes, message), self._writer(), author
-                )
+                with watching_write(lambda: self._write_of(draft, changes)) as done:
+                    commit = self._branches.commit(
+                        self._identifier, self._parts(draft, changes, message), self._writer(), author
+                    )
+                    done(commit)
                 record_proposed(self.name, self._identifier)
             draft.acknowledge(commit)
+
+    def _write_of(self, draft: _ProposalDraft, changes: Mapping[Address, bytes | None]) -> PlannedWrite:
+        before = {address: draft.before(address) for address in changes}
+        return PlannedWrite(self.name, self._served.identity, before, changes, self._identifier)
 
     def _parts(
         self, draft: _ProposalDraft, changes: Mapping[Address, bytes | None], message: str

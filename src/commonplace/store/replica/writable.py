@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import NamedTuple
 
+from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address, parse_address, require_new_name
 from commonplace.domain.changes import Author, Receipt, RetainedCopy, Revision, record_retained
 from commonplace.domain.cluster import MAX_FORWARDED, WriterStatus, record_written
@@ -75,12 +76,18 @@ class WritableReplicaStore(BareStore):
                 hint="Reading goes on. Try again when the remote answers.",
                 retry_after=1,
             )
+        with ExitStack() as watching:
+            yield from self._transaction(message, author, watching)
+
+    def _transaction(self, message: str, author: Author | None, watching: ExitStack) -> Generator[Transaction]:
+        done = None
         with cache_errors(self._name), self._queue.drafting() as commit:
             draft = TreeDraft(self._repository, commit, self._hidden)
             yield draft
             changes = draft.changes()
             write = None
             if changes.contents:
+                done = watching.enter_context(watching_write(lambda: self._write_of(changes)))
                 words = commit_message(self._repository, message, author)
                 contents = changes.contents | changes.unchanged
                 write = self._queue.add(contents, changes.before, words, executable=changes.executable)
@@ -92,6 +99,16 @@ class WritableReplicaStore(BareStore):
         self._queue.settle(write)
         record_retained(draft.acknowledge(write.commit, write.parent))
         record_written(self.identity, write.commit)
+        if done:
+            done(write.commit)
+
+    def _write_of(self, changes: DraftChanges) -> PlannedWrite:
+        before = {
+            Address(path): self._repository.content(revision) if (revision := changes.before.get(path)) else None
+            for path in changes.contents
+        }
+        after = {Address(path): content for path, content in changes.contents.items()}
+        return PlannedWrite(self.name, self.identity, before, after)
 
     def status(self) -> WriterStatus:
         """Number of writes that wait for a push, and whether other servers forward their writes to this one."""

@@ -93,7 +93,7 @@ def test_a_writer_decides_on_all(base: ProposedBase) -> None:
 def test_a_missing_action_is_answered_with_the_valid_ones(base: ProposedBase) -> None:
     with pytest.raises(InvalidInputError, match="Missing argument: action") as caught:
         run(base, "propose")
-    assert caught.value.hint == "Give action (list, show, accept, decline, amend, withdraw)."
+    assert caught.value.hint == "Give action (list, show, accept, decline, amend, withdraw, undo)."
 
 
 def test_changes_tell_proposed_pages_from_those_that_are_not_committed(base: ProposedBase) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from commonplace.domain.activity import WriteLimits
+from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
 from commonplace.faces.access.authentication import AccessKey, KeyStore
@@ -14,6 +17,34 @@ from commonplace.faces.access.callers import TIERS
 from commonplace.faces.cli.session import Session
 
 KeysAction: TypeAlias = Literal["create", "list", "revoke"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOptions:
+    """Limits of what a key may write."""
+
+    folders: Annotated[
+        list[str], typer.Option("--folder", metavar="PATH", help="Write below this folder only; repeated: several.")
+    ] = field(default_factory=list[str])
+    types: Annotated[
+        list[str], typer.Option("--type", metavar="TYPE", help="Write pages of this type only; repeated: several.")
+    ] = field(default_factory=list[str])
+    pages: Annotated[
+        int | None, typer.Option("--pages-per-hour", metavar="N", min=0, help="Write at most N files an hour.")
+    ] = None
+    size: Annotated[
+        int | None, typer.Option("--bytes-per-hour", metavar="N", min=0, help="Write at most N bytes an hour.")
+    ] = None
+
+    @property
+    def limits(self) -> WriteLimits:
+        """The limits.
+
+        Raises:
+            InvalidInputError: a folder is not a path.
+        """
+        folders = tuple(parse_address(one.strip("/")).path for one in self.folders)
+        return WriteLimits(folders=folders, types=tuple(self.types), pages=self.pages, size=self.size)
 
 
 def command(
@@ -26,12 +57,14 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME", help="A collection that exists for the key; repeated: several. Default: all."),
     ] = None,
+    how: LimitOptions,
 ) -> None:
     """Create, list and revoke access keys of `commonplace serve`.
 
     Examples:
         commonplace keys create laptop --tier write
         commonplace keys create assistant --collection notes
+        commonplace keys create agent --tier write --folder inbox --pages-per-hour 50
         commonplace keys list
         commonplace keys revoke laptop
 
@@ -39,7 +72,7 @@ def command(
     """
     keys = KeyStore(session.settings.state_dir)
     if action == "create":
-        _create(session, keys, name, tier, collection)
+        _create(session, keys, name, tier, (collection or None, how.limits))
     elif action == "list":
         _list(session, keys)
     else:
@@ -47,10 +80,12 @@ def command(
         _say(session, {"revoked": _json(key)}, f"Revoked {key.name} ({key.id}).")
 
 
-def _create(session: Session, keys: KeyStore, name: str, tier: str, collections: list[str] | None) -> None:
+def _create(
+    session: Session, keys: KeyStore, name: str, tier: str, scope: tuple[list[str] | None, WriteLimits]
+) -> None:
     if tier not in TIERS:
         raise InvalidInputError(f"Invalid tier {tier!r}: expected one of {', '.join(TIERS)}.", kind="tier")
-    token, key = keys.create(name, tier, collections or None)
+    token, key = keys.create(name, tier, *scope)
     _say(session, {"token": token, "key": _json(key)}, token)
     session.out.message(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
 
@@ -69,9 +104,28 @@ def _say(session: Session, value: Mapping[str, Json], text: str) -> None:
 
 
 def _scope(key: AccessKey) -> str:
-    return "all collections" if key.collections is None else ", ".join(key.collections)
+    limits = key.limits
+    parts = [
+        "all collections" if key.collections is None else ", ".join(key.collections),
+        f"writes below {', '.join(limits.folders)}" if limits.folders else "",
+        f"writes the types {', '.join(limits.types)}" if limits.types else "",
+        f"{limits.pages:,} pages an hour" if limits.pages is not None else "",
+        f"{limits.size:,} bytes an hour" if limits.size is not None else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def _json(key: AccessKey) -> dict[str, Json]:
     names = None if key.collections is None else list(key.collections)
-    return {"id": key.id, "name": key.name, "tier": key.tier, "collections": names, "created": key.created}
+    limits = key.limits
+    return {
+        "id": key.id,
+        "name": key.name,
+        "tier": key.tier,
+        "collections": names,
+        "created": key.created,
+        "folders": list(limits.folders),
+        "types": list(limits.types),
+        "pages_per_hour": limits.pages,
+        "bytes_per_hour": limits.size,
+    }

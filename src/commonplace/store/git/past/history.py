@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pygit2
 
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, address_or_none
 from commonplace.domain.changes import Commit, CommitSpan, Revision
-from commonplace.domain.errors import GitError, NotFoundError
+from commonplace.domain.errors import GitError, InvalidInputError, NotFoundError
 from commonplace.domain.revisions import revision_of
 from commonplace.store.disk.folder import Folder
 from commonplace.store.git.objects import MODE_GITLINK
@@ -39,71 +39,6 @@ from commonplace.store.git.past.revision_walk import (
 from commonplace.store.git.repository import GitRepository, guarded, object_at
 from commonplace.store.git.trees import TreeDiff
 from commonplace.store.git.worktree import stored_form
-
-
-class NoHistory:
-    """`domain.ports.History` of a folder without Git: empty."""
-
-    @property
-    def available(self) -> bool:
-        """Return false."""
-        return False
-
-    def log(self, address: Address | None, *, limit: int, offset: int = 0) -> list[Commit]:
-        """No commits."""
-        del address, limit, offset
-        return []
-
-    def count(self) -> int:
-        """0."""
-        return 0
-
-    def versions(self, address: Address) -> Iterator[tuple[Commit, bytes]]:
-        """No commits."""
-        del address
-        return iter(())
-
-    def read(self, address: Address, revision: str) -> bytes:
-        """Raises NotFoundError: there are no versions."""
-        del revision
-        raise _without_history(address)
-
-    def diff(self, address: Address, old: str, new: str = "") -> str:
-        """Raises NotFoundError: there are no versions."""
-        del old, new
-        raise _without_history(address)
-
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
-        """An empty dict."""
-        del addresses
-        return {}
-
-    def touched_since(self, commit: str) -> set[Address] | None:
-        """None: there are no commits."""
-        del commit
-        return None
-
-    def address_at(self, address: Address, commit: str) -> Address | None:
-        """None: there are no commits."""
-        del address, commit
-
-    def renames(self, commit: str) -> Renames:
-        """An empty dict."""
-        del commit
-        return {}
-
-    def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
-        """All documents, because there are no commits."""
-        return set(known)
-
-    def deleted(self, known: Collection[Address]) -> set[Address]:
-        """An empty set: there is no commit."""
-        del known
-        return set()
-
-    def head(self) -> str:
-        """An empty string: there is no commit."""
-        return ""
 
 
 class _Version(NamedTuple):
@@ -189,6 +124,32 @@ class GitHistory:
         if isinstance(found, pygit2.Commit) and (parents := parents_of(found)):
             return self._renames.renames(TreeDiff(self._repository), found, parents[0])
         return {}
+
+    def changed(self, commit: str) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+        """The bytes of each file that a commit of the current branch changed, before and after it."""
+        found = named_object(self._repository, self._ancestors, self.head(), checked(commit))
+        if not isinstance(found, pygit2.Commit):
+            raise _no_such_commit(commit)
+        parents = parents_of(found)
+        if len(parents) > 1:
+            raise InvalidInputError(
+                f"The commit {commit} is a merge, which has no changes of its own.",
+                kind="revision",
+                hint="Name the commits that it brought in.",
+            )
+        trees, folder = TreeDiff(self._repository), os.fsencode(self._prefix.rstrip("/"))
+        old, new = (
+            trees.at(str(one.tree_id), folder) if one else "" for one in (parents[0] if parents else None, found)
+        )
+        changed: dict[Address, tuple[bytes | None, bytes | None]] = {}
+        for path, before, after in trees.differences(old, new):
+            address = address_or_none(os.fsdecode(path))
+            if address is not None:
+                changed[address] = self._blob(before), self._blob(after)
+        return changed
+
+    def _blob(self, identifier: bytes) -> bytes | None:
+        return self._repository.content(identifier.hex()) if identifier else None
 
     def read(self, address: Address, revision: str) -> bytes:
         """The document as of a commit or tag, or its version with this blob id.
@@ -395,6 +356,12 @@ class GitHistory:
             return content
 
 
+def _no_such_commit(commit: str) -> NotFoundError:
+    return NotFoundError(
+        f"The current branch has no commit {commit[:64]!r}.", kind="revision", hint="List the commits of the folder."
+    )
+
+
 def _no_such_revision(address: Address, revision: str) -> NotFoundError:
     return NotFoundError(
         f"{address} has no revision {revision} in the current branch.",
@@ -413,16 +380,7 @@ def _not_in_commit(address: Address, revision: str) -> NotFoundError:
     )
 
 
-def _without_history(address: Address) -> NotFoundError:
-    return NotFoundError(
-        f"{address} has no earlier versions: its folder is not in a Git repository.",
-        kind="revision",
-        hint="Run git init in the folder to have a history from now on.",
-        path=address.path,
-    )
-
-
-# The commits of every document of a folder: its span, and all that changed it.
+# The commits of every document of a folder: its first and last one, and all that changed it.
 
 
 MAX_CACHED_HEADS = 2

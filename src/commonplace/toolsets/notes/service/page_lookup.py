@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, ListQuery, Record
@@ -62,6 +63,7 @@ def find_page(collections: Collections, reference: str) -> FoundPage:
             for collection in chosen:
                 record = _record(collection, name) if name else None
                 if record is not None:
+                    record_read(collection.store.identity, record.address.path)
                     return FoundPage(collection, record, fragment)
     raise _unknown(*sides[0])
 

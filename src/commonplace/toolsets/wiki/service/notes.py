@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from commonplace.domain.activity import record_read
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.document_reader import read_document
@@ -114,6 +115,7 @@ class LocalNotes:
         if revision:
             return self._at(path, revision)
         address = note_lookup.require_note(self._collection, path)
+        record_read(self._collection.store.identity, address.path)
         cached = self._cached(address)
         links_to = note_links.outgoing(address, self._collection.index.resolve(cached.document))
         return replace(cached.note, links_to=links_to, linked_from=note_links.incoming(self._collection, address))

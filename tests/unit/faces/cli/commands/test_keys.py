@@ -16,6 +16,10 @@ def test_a_key_is_shown_once_and_listed_until_it_is_revoked(shell: Shell) -> Non
         "tier": "write",
         "collections": ["notes"],
         "created": made["key"]["created"],
+        "folders": [],
+        "types": [],
+        "pages_per_hour": None,
+        "bytes_per_hour": None,
     }
     listed = shell.ok("keys", "list", "--json")
     assert listed.json == {"keys": [made["key"]]}

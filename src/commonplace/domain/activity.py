@@ -1,0 +1,193 @@
+"""Activity of sessions: who reads and writes, limits of what is written, and the port of the log that keeps them.
+
+A log has names, times and commits, and never contents. What a commit changed is read from Git.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from commonplace.domain.addresses import Address
+    from commonplace.domain.changes import Revision
+
+FaceName: TypeAlias = Literal["mcp", "rest", "web", "cli", "lsp"]
+KEPT_DAYS = 30
+"""Number of days for which activity is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteLimits:
+    """Limits of what one key may write. Reading is limited by the key's collections."""
+
+    folders: tuple[str, ...] = ()
+    """Paths of the folders below which files may be written, in any collection; () for all."""
+    types: tuple[str, ...] = ()
+    """The types of which pages may be written, as their front matter names them; () for all."""
+    pages: int | None = None
+    """Maximum number of files written in an hour; None for no maximum."""
+    size: int | None = None
+    """Maximum number of bytes written in an hour: those of each new text; None for no maximum."""
+
+    @property
+    def is_hourly(self) -> bool:
+        """Whether the writes of an hour are counted."""
+        return self.pages is not None or self.size is not None
+
+
+NO_LIMITS = WriteLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class HourlyUse:
+    """The writes of a key in the last hour."""
+
+    pages: int
+    size: int
+    """Bytes."""
+    until: float
+    """Seconds until the oldest of it no longer counts; 0 if there is nothing."""
+
+
+class HourlyUses(Protocol):
+    """The writes of each key in the last hour, for all processes of this machine."""
+
+    def reserve(self, caller: str, pages: int, size: int, check: Callable[[HourlyUse], None]) -> Callable[[], None]:
+        """Count a write, unless `check` raises for what was written before; returns what takes it back.
+
+        Other writes of the key wait until `check` has decided.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """The caller of a call, and the tool that it calls."""
+
+    face: FaceName
+    session: str
+    """Id of the session: 16 hex digits. Callers without sessions have one for each key, or for each address."""
+    caller: str = ""
+    """Id of the caller's key or token; "" for a local program, and for callers without a key."""
+    name: str = ""
+    """Name of the key; "" if unknown."""
+    client: str = ""
+    """Name of the caller's program; not verified."""
+    tool: str = ""
+    """Name of the tool, command, or endpoint."""
+
+
+def session_id(*names: str) -> str:
+    """The id of a session by what is secret about it: 16 hex digits."""
+    return sha256("\n".join(names).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """One read or write of a session."""
+
+    when: float
+    """Unix seconds."""
+    actor: Actor
+    base: str
+    """Identity of the store."""
+    read: tuple[str, ...] = ()
+    """Paths of the pages that were read; () for a write."""
+    commit: str = ""
+    """The commit of a write; "" if nothing was committed."""
+    proposal: str = ""
+    """Id of the proposal to which a write went; "" for none."""
+    files: Mapping[str, tuple[Revision, Revision]] | None = None
+    """Old and new revision by path of a write without a commit, "" for no file; None for any other."""
+
+    @property
+    def is_write(self) -> bool:
+        """Whether this is a write."""
+        return not self.read
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWrite:
+    """A write before it is made."""
+
+    name: str
+    """Name of the folder."""
+    base: str
+    """Identity of the store."""
+    before: Mapping[Address, bytes | None]
+    after: Mapping[Address, bytes | None]
+    """The bytes of each changed file; None for no file."""
+    proposal: str = ""
+    """Id of the proposal; "" for a write to what is served."""
+
+
+class ActivityLog(Protocol):
+    """The reads and writes of the last `KEPT_DAYS` days on this machine."""
+
+    def add(self, access: Access) -> None:
+        """Add a read or write. A log that cannot be written is reported and does not fail the call."""
+        ...
+
+    def accesses(self, bases: Sequence[str], since: float = 0.0) -> Sequence[Access]:
+        """The reads and writes of these stores, oldest first."""
+        ...
+
+
+class WriteWatch(Protocol):
+    """Watches the writes of one call."""
+
+    def writing(self, write: PlannedWrite) -> AbstractContextManager[Callable[[str], None]]:
+        """Allow a write for the duration of a `with` block; yields what is called with its commit when it is done.
+
+        Raises:
+            ForbiddenError: the caller may not write these files.
+            RateLimitedError: the caller has written too much.
+        """
+        ...
+
+    def reading(self, base: str, path: str) -> None:
+        """Record that a page was read."""
+        ...
+
+
+_WATCH: ContextVar[WriteWatch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched_by(watch: WriteWatch | None) -> Generator[None]:
+    """Let the writes and reads of the block be watched."""
+    token = _WATCH.set(watch)
+    try:
+        yield
+    finally:
+        _WATCH.reset(token)
+
+
+@contextmanager
+def watching_write(write: Callable[[], PlannedWrite]) -> Generator[Callable[[str], None]]:
+    """The same as `WriteWatch.writing` of the current watch; allows everything without one.
+
+    Args:
+        write: Returns the write; called only if there is a watch.
+    """
+    watch = _WATCH.get()
+    with ExitStack() as stack:
+        yield stack.enter_context(watch.writing(write())) if watch else _ignore
+
+
+def record_read(base: str, path: str) -> None:
+    """Tell the current watch, if there is one, that a page was read."""
+    watch = _WATCH.get()
+    if watch is not None:
+        watch.reading(base, path)
+
+
+def _ignore(commit: str) -> None:
+    del commit

@@ -1,0 +1,73 @@
+"""`commonplace activity`: what sessions wrote in the last 30 days, and what they had read before.
+
+As JSON: `{"sessions": [..]}`, each with `session`, `face`, `client`, `caller`, `name`, `collections`, `first`, `last`,
+`writes`, `proposed`, `reads` and `tools` (writes by tool). With `--session`: `{"session", "writes": [..]}`, oldest
+first, each with `collection`, `when`, `tool`, `commit`, `proposal`, `subject`, `files`, `read_before`, and with
+`--diff` `diff`. Dates are in ISO 8601 UTC.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.activity import KEPT_DAYS
+from commonplace.domain.errors import ConfigError
+from commonplace.faces.activity_output import session_json, session_line, write_json, write_lines
+from commonplace.faces.cli.output import shown
+from commonplace.faces.cli.session import Session
+from commonplace.services import activity
+from commonplace.services.services import Services
+
+
+def command(
+    session: Session,
+    days: Annotated[
+        int, typer.Option(metavar="N", min=1, max=KEPT_DAYS, help="Number of days, up to now.")
+    ] = KEPT_DAYS,
+    name: Annotated[str, typer.Option("--session", metavar="ID", help="The writes of this session.")] = "",
+    *,
+    diff: Annotated[bool, typer.Option("--diff", help="With --session: what each write changed.")] = False,
+) -> None:
+    """See what agents and people wrote, session by session.
+
+    Examples:
+        commonplace activity
+        commonplace activity --days 1
+        commonplace activity --session 0f3a5c7e9b1d2f40
+        commonplace activity --session 0f3a5c7e9b1d2f40 --diff
+
+    A session is a connection of an agent, a key without sessions, or a terminal. Names, times and commits are kept for
+    30 days on this machine, and contents never. `commonplace undo` takes writes back.
+    """
+    if diff and not name:
+        raise ConfigError("--diff is about one session.", kind="option", hint="Name it: --session ID.")
+    with session.services_as_is() as services:
+        if name:
+            _show(session, services, name, diff=diff)
+        else:
+            _list(session, services, days)
+
+
+def _list(session: Session, services: Services, days: int) -> None:
+    found = activity.sessions(services, days)
+    if session.out.as_json:
+        session.out.json({"sessions": [session_json(one) for one in found]})
+        return
+    for one in found:
+        session.out.line(shown(session_line(one)))
+    if not found:
+        session.out.message("Nothing was written.")
+
+
+def _show(session: Session, services: Services, name: str, *, diff: bool) -> None:
+    found = activity.writes_of(services, name)
+    diffs = [activity.diff_of(services, one) if diff else None for one in found]
+    if session.out.as_json:
+        rows = [write_json(*pair) for pair in zip(found, diffs, strict=True)]
+        session.out.json({"session": name, "writes": [*rows]})
+        return
+    for one, text in zip(found, diffs, strict=True):
+        for line in (*write_lines(one), *(text.removesuffix("\n").split("\n") if text else ())):
+            session.out.line(shown(line))

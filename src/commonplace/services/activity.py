@@ -1,0 +1,220 @@
+"""The activity of sessions: what each wrote, with what it read before, and undo of one write or of all of a session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.activity import KEPT_DAYS, Access, ActivityLog, Actor
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, Commit
+from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.services import Services
+from commonplace.services.undo import UndoReceipt, undo
+
+DAY = 86_400.0
+MAX_SEARCHED = 2_000
+"""Number of the latest commits whose messages and files are shown; older writes are shown by their commit alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionActivity:
+    """Summary of one session."""
+
+    actor: Actor
+    """The caller; `tool` is that of the latest write."""
+    collections: tuple[str, ...]
+    """Names of the collections that it wrote."""
+    first: float
+    """Time of the first write in Unix seconds."""
+    last: float
+    writes: int
+    proposed: int
+    """Number of the writes that went to proposals."""
+    reads: int
+    """Number of different pages that it read."""
+    tools: Mapping[str, int]
+    """Number of writes by tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteActivity:
+    """One write of a session."""
+
+    collection: str
+    access: Access
+    subject: str
+    """First line of the commit's message; "" if the commit is not among the latest of the branch, or is none."""
+    paths: tuple[str, ...]
+    """The files that it changed; () if they are not known any more."""
+    read: tuple[str, ...]
+    """The pages that the session had read before, and not before an earlier write."""
+
+
+def sessions(services: Services, days: int = KEPT_DAYS) -> list[SessionActivity]:
+    """The sessions that wrote, the latest first.
+
+    Args:
+        services: The services; only what their collections' stores were written is seen.
+        days: Number of days, at most `KEPT_DAYS`.
+    """
+    by_session: dict[str, list[Access]] = {}
+    names = _names(services.collections)
+    for one in _log(services).accesses(list(names), time.time() - days * DAY):
+        by_session.setdefault(one.actor.session, []).append(one)
+    found = [_session(accesses, names) for accesses in by_session.values() if any(one.is_write for one in accesses)]
+    return sorted(found, key=lambda one: one.last, reverse=True)
+
+
+def writes_of(services: Services, session: str) -> list[WriteActivity]:
+    """The writes of a session, oldest first.
+
+    Raises:
+        NotFoundError: no such session wrote in the last `KEPT_DAYS` days.
+    """
+    names = _names(services.collections)
+    accesses = _of_session(services, session)
+    commits: dict[str, Commit] = {}
+    for base in dict.fromkeys(one.base for one in accesses if one.commit and not one.proposal):
+        commits |= _commits(_collection(services.collections, base))
+    found: list[WriteActivity] = []
+    read: dict[str, None] = {}
+    for one in accesses:
+        if not one.is_write:
+            read |= dict.fromkeys(one.read)
+            continue
+        commit = commits.get(one.commit)
+        paths = tuple(one.files) if one.files else tuple(address.path for address in commit.addresses) if commit else ()
+        subject = commit.message.partition("\n")[0] if commit else ""
+        found.append(WriteActivity(names[one.base], one, subject, paths, tuple(read)))
+        read = {}
+    return found
+
+
+def diff_of(services: Services, write: WriteActivity) -> str:
+    """Unified diff of a write; "" if its commit is not on the current branch."""
+    if not write.access.commit or write.access.proposal:
+        return ""
+    history = services.collections.get(write.collection).store.history
+    parts: list[str] = []
+    for path in write.paths:
+        try:
+            parts.append(history.diff(Address(path), "", write.access.commit))
+        except KnowledgeError:  # the branch was rewritten
+            continue
+    return "".join(parts)
+
+
+def undo_session(
+    services: Services, session: str, pages: Sequence[str] = (), message: str = "", person: Author | None = None
+) -> Mapping[str, UndoReceipt]:
+    """Take all writes of a session back: one new commit in each collection that it wrote.
+
+    Args:
+        services: The services.
+        session: Id of the session.
+        pages: Paths of the only files to take back; () for all.
+        message: Message of the commits; "" for one that lists the writes.
+        person: Who undoes; None for whoever Git's configuration names.
+
+    Returns:
+        The result by name of the collection.
+
+    Raises:
+        NotFoundError: no such session wrote in the last `KEPT_DAYS` days.
+        InvalidInputError: none of its writes is a commit of what is served.
+        UndoConflictError: later writes changed the same places; collections before it are undone.
+    """
+    by_base: dict[str, list[str]] = {}
+    for one in _of_session(services, session):
+        if one.commit and not one.proposal:
+            by_base.setdefault(one.base, []).append(one.commit)
+    if not by_base:
+        raise InvalidInputError(
+            "No write of this session is a commit of what is served.",
+            kind="session",
+            hint="Withdraw or decline what it proposed; take text that was not committed from the trash.",
+        )
+    addresses = [Address(path) for path in pages]
+    results: dict[str, UndoReceipt] = {}
+    for base, commits in by_base.items():
+        collection = _collection(services.collections, base)
+        results[collection.name] = undo(collection, commits, pages=addresses, message=message, person=person)
+    return results
+
+
+def undo_commits(
+    services: Services,
+    commits: Sequence[str],
+    pages: Sequence[str] = (),
+    message: str = "",
+    person: Author | None = None,
+) -> Mapping[str, UndoReceipt]:
+    """Take commits of one collection back: the first whose branch has the first of them.
+
+    Raises:
+        KnowledgeError: an error of `undo`, from the last collection.
+    """
+    for number, collection in enumerate(services.collections.members, 1):
+        try:
+            receipt = undo(collection, commits, pages=[Address(path) for path in pages], message=message, person=person)
+        except NotFoundError:
+            if number == len(services.collections.members):
+                raise
+            continue
+        return {collection.name: receipt}
+    raise NotFoundError("No collection is served here.", kind="collection")
+
+
+def _session(accesses: Sequence[Access], names: Mapping[str, str]) -> SessionActivity:
+    writes = [one for one in accesses if one.is_write]
+    tools: dict[str, int] = {}
+    for one in writes:
+        tools[one.actor.tool] = tools.get(one.actor.tool, 0) + 1
+    return SessionActivity(
+        actor=writes[-1].actor,
+        collections=tuple(dict.fromkeys(names[one.base] for one in writes)),
+        first=writes[0].when,
+        last=writes[-1].when,
+        writes=len(writes),
+        proposed=sum(bool(one.proposal) for one in writes),
+        reads=len({(one.base, path) for one in accesses for path in one.read}),
+        tools=tools,
+    )
+
+
+def _of_session(services: Services, session: str) -> Sequence[Access]:
+    accesses = _log(services).accesses(list(_names(services.collections)))
+    found = [one for one in accesses if one.actor.session == session]
+    if not any(one.is_write for one in found):
+        raise NotFoundError(
+            f"No session {session[:64]!r} wrote here in the last {KEPT_DAYS} days.",
+            kind="session",
+            hint="Run commonplace activity to see the sessions.",
+        )
+    return found
+
+
+def _log(services: Services) -> ActivityLog:
+    if services.activity is None:
+        raise InvalidInputError("No activity is recorded here.", kind="session", hint="See the commits of the folder.")
+    return services.activity
+
+
+def _names(collections: Collections) -> Mapping[str, str]:
+    """Name of each collection by the identity of its store."""
+    return {one.store.identity: one.name for one in collections}
+
+
+def _collection(collections: Collections, base: str) -> Collection:
+    return next(one for one in collections if one.store.identity == base)
+
+
+def _commits(collection: Collection) -> Mapping[str, Commit]:
+    """The latest commits by id."""
+    history = collection.store.history
+    if not history.available:
+        return {}
+    return {one.id: one for one in history.log(None, limit=MAX_SEARCHED)}

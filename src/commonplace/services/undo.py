@@ -1,0 +1,277 @@
+"""Undo of commits: their changes are taken back by a three-way merge, as one new commit, and all others stay.
+
+For each file that the commits changed, the steps are taken back from the newest to the oldest. What other commits wrote
+into the same file stays. A place that both changed is a conflict, which is shown and never guessed. A move is made back
+on what is served now, so that links that were written since follow; a file that others have moved since stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Author, Commit, committed_by, split_trailers
+from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.domain.merge import TextConflict, merge_texts, with_rewritten
+from commonplace.domain.ports import Transaction
+from commonplace.services.collections import Collection
+from commonplace.services.past import require_history
+from commonplace.services.proposals.decisions import conflict_lines, shown_paths
+from commonplace.services.writes.documents import index_written, require_free
+from commonplace.services.writes.moves import plan_moves
+
+MAX_SEARCHED = 10_000
+"""Number of the latest commits among which a commit to undo is looked for."""
+_STEP = 500
+MIN_DIGITS = 7
+"""Minimum number of digits of an abbreviated commit."""
+MAX_LISTED = 50
+"""Maximum number of commits that the message of an undo lists."""
+MAX_TRAILERS = 1_000
+"""Maximum number of commits that the trailers of an undo name."""
+UNDOES = "Undoes: "
+"""Beginning of the trailers of an undo that name the commits which it takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoReceipt:
+    """The result of an undo."""
+
+    commit: str
+    """The new commit; "" if nothing was left to take back, or writes are not committed here."""
+    undone: tuple[str, ...]
+    """The commits that were taken back, newest first."""
+    written: tuple[Address, ...] = ()
+    removed: tuple[Address, ...] = ()
+
+
+class UndoConflictError(ConflictError):
+    """Commits cannot be undone as they are; `conflicts` has the places."""
+
+    conflicts: tuple[tuple[Address, TextConflict], ...] = ()
+
+
+_NOTHING: Mapping[Address, tuple[bytes | None, bytes | None]] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class _File:
+    """A file that the commits changed."""
+
+    now: Address
+    """The present address."""
+    target: Address
+    """The address afterwards."""
+    stays: bool
+    """Whether others have moved it since."""
+    steps: list[tuple[bytes | None, bytes | None]] = field(default_factory=list[tuple[bytes | None, bytes | None]])
+    """The bytes after and before each step, newest first; None for no file."""
+
+
+def undo(
+    collection: Collection,
+    commits: Sequence[str],
+    *,
+    pages: Sequence[Address] = (),
+    message: str = "",
+    person: Author | None = None,
+) -> UndoReceipt:
+    """Take the changes of commits back, as one new commit.
+
+    Args:
+        collection: The collection.
+        commits: Ids of commits of the current branch, in any order; at least `MIN_DIGITS` digits each.
+        pages: The files to take back, as they are named now; () for all.
+        message: Message of the new commit; "" for one that names what is undone.
+        person: Who undoes; None for whoever Git's configuration names.
+
+    Raises:
+        NotFoundError: a commit is not among the latest `MAX_SEARCHED` of the current branch; or none of them changed
+            one of the pages.
+        InvalidInputError: no commit is named, or one is a merge.
+        UndoConflictError: later writes changed the same places. Nothing was written.
+        AlreadyExistsError: a page is to be moved back to a path that is taken now. Nothing was written.
+        ReadOnlyError, UnavailableError, StorageError, GitError: from the store. Nothing was written.
+    """
+    if not commits:
+        raise InvalidInputError("Which commit? Give its id.", kind="revision", hint="Run: commonplace activity")
+    require_history(collection)
+    words = message or _message([one for one, is_named in _since(collection, commits) if is_named])
+    with committed_by(person), collection.store.transaction(words) as transaction:
+        log = _since(collection, commits)
+        files = _chosen(_files(collection, log), pages)
+        _Undo(collection, transaction, files).run()
+    receipt = transaction.receipt
+    index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
+    undone = tuple(one.id for one, is_named in log if is_named)
+    return UndoReceipt(receipt.commit, undone, tuple(sorted(receipt.revisions)), tuple(sorted(receipt.removed)))
+
+
+def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit, bool]]:
+    """The commits from the latest to the oldest named one, and whether each is named."""
+    wanted = dict.fromkeys(one.lower() for one in commits)
+    log: list[tuple[Commit, bool]] = []
+    while wanted and len(log) < MAX_SEARCHED:
+        some = collection.store.history.log(None, limit=_STEP, offset=len(log))
+        for commit in some:
+            names = [one for one in wanted if len(one) >= MIN_DIGITS and commit.id.startswith(one)]
+            for name in names:
+                del wanted[name]
+            log.append((commit, bool(names)))
+            if not wanted:
+                break
+        if len(some) < _STEP:
+            break
+    for one in wanted:
+        collection.store.history.changed(one)  # says that it is a merge, or no revision
+        raise NotFoundError(
+            f"The latest {MAX_SEARCHED:,} commits of the current branch do not have "
+            f"{shown_paths([one[:64] for one in wanted])}.",
+            kind="revision",
+            hint="Run commonplace activity, or commonplace log, to see the commits.",
+        )
+    return log
+
+
+def _files(collection: Collection, log: Sequence[tuple[Commit, bool]]) -> Sequence[_File]:
+    """The files that the named commits changed."""
+    history = collection.store.history
+    now: dict[Address, Address] = {}
+    """The present address of each file that was moved since, by its address at the commit."""
+    moved_by_others: set[Address] = set()
+    undone: set[tuple[str, Address]] = set()
+    """The commits that were undone since, each with the present address of a file in which it was."""
+    files: dict[Address, _File] = {}
+    for commit, is_named in log:
+        renames = history.renames(commit.id)
+        takes_back = () if is_named else _undone_by(commit)
+        changed = history.changed(commit.id) if is_named or takes_back else _NOTHING
+        sources = set(renames.values())
+        for address, (before, after) in changed.items():
+            at, old = now.get(address, address), renames.get(address)
+            if address in sources or (commit.id, at) in undone:
+                continue
+            undone |= {(other, at) for other in takes_back}
+            if is_named:
+                file = files.setdefault(at, _File(at, at, at in moved_by_others))
+                file.steps.append((after, changed[old][0] if old is not None and old in changed else before))
+                if old and not file.stays:
+                    file.target = old
+        before_moves = {old: now.pop(new, new) for new, old in renames.items()}
+        now |= before_moves
+        if not is_named:
+            moved_by_others |= set(before_moves.values())
+            for at in before_moves.values():
+                if at in files:
+                    files[at].stays = True
+    return list(files.values())
+
+
+def _undone_by(commit: Commit) -> Sequence[str]:
+    """The commits that a commit takes back."""
+    _, trailers = split_trailers(commit.message)
+    return [line.removeprefix(UNDOES) for line in trailers if line.startswith(UNDOES)]
+
+
+def _chosen(files: Sequence[_File], pages: Sequence[Address]) -> Sequence[_File]:
+    chosen = [one for one in files if not pages or one.now in pages or one.target in pages]
+    missing = [one.path for one in pages if not any(one in {file.now, file.target} for file in chosen)]
+    if missing:
+        raise NotFoundError(
+            f"These commits did not change {shown_paths(missing)}.",
+            kind="document",
+            hint=f"They changed {shown_paths([one.now.path for one in files])}.",
+        )
+    return chosen
+
+
+class _Undo:
+    """Takes files back, within a transaction."""
+
+    def __init__(self, collection: Collection, transaction: Transaction, files: Sequence[_File]) -> None:
+        self._collection = collection
+        self._transaction = transaction
+        self._files = files
+        self._contents: dict[Address, bytes | None] = {}
+        """The new bytes of each file by its present address."""
+        self._conflicts: list[tuple[Address, TextConflict]] = []
+
+    def run(self) -> None:
+        """Put the files into the transaction.
+
+        Raises:
+            UndoConflictError: a file cannot be merged.
+        """
+        current = {file.now: self._read(file.now) for file in self._files}
+        for file in self._files:
+            self._contents[file.now] = self._taken_back(file, current[file.now])
+        if self._conflicts:
+            raise _conflict(self._conflicts)
+        changed = [one for one, content in self._contents.items() if content != current[one]]
+        for address in changed:
+            self._put(address, self._contents[address])
+        moves = {
+            file.now: file.target
+            for file in self._files
+            if file.target != file.now and self._contents[file.now] is not None
+        }
+        if moves:
+            self._move(moves, [one for one in changed if one.is_document])
+
+    def _taken_back(self, file: _File, content: bytes | None) -> bytes | None:
+        """A file without what the commits wrote."""
+        for after, before in file.steps:
+            merged = merge_texts(after, before, content, adjacent=True)
+            if merged.conflicts:
+                self._conflicts += [(file.now, one) for one in merged.conflicts]
+                return content
+            content = merged.content
+        return content
+
+    def _move(self, moves: Mapping[Address, Address], changed: Sequence[Address]) -> None:
+        """Move files back. Lines as they were before the commits need no rewritten links; those of others do."""
+        plan = plan_moves(self._collection, self._transaction, moves, changed)
+        oldest = {file.now: file.steps[-1][1] for file in self._files}
+        for old in plan.moves:
+            self._transaction.remove(old, keep=False)
+        for address, rewritten in plan.contents.items():
+            source = plan.came_from.get(address, address)
+            before, content = oldest.get(source), self._contents.get(source)
+            final = rewritten if before is None or content is None else with_rewritten(before, content, rewritten)
+            self._transaction.put(address, final, keep=True, moved_from=plan.came_from.get(address))
+
+    def _read(self, address: Address) -> bytes | None:
+        return self._transaction.read(address) if self._transaction.exists(address) else None
+
+    def _put(self, address: Address, content: bytes | None) -> None:
+        if content is None:
+            self._transaction.remove(address)
+            return
+        if address.is_document and not self._transaction.exists(address):
+            require_free(self._collection, self._transaction, address, content)
+        self._transaction.put(address, content, keep=True)
+
+
+def _message(commits: Sequence[Commit]) -> str:
+    subjects = [one.message.partition("\n")[0] for one in commits]
+    trailers = [f"{UNDOES}{one.id}" for one in commits[:MAX_TRAILERS]]
+    if len(commits) == 1:
+        return "\n".join([f"Undo: {subjects[0]}", "", *trailers])
+    more = [f"- and {len(subjects) - MAX_LISTED:,} more"] if len(subjects) > MAX_LISTED else []
+    lines = [f"- {one}" for one in subjects[:MAX_LISTED]]
+    return "\n".join([f"Undo {len(commits):,} writes", "", *lines, *more, "", *trailers])
+
+
+def _conflict(conflicts: Sequence[tuple[Address, TextConflict]]) -> UndoConflictError:
+    places = [f"{address}:{found.line}" for address, found in conflicts]
+    error = UndoConflictError(
+        f"Later writes changed the same places: {shown_paths(places)}. Nothing was written.",
+        kind="document",
+        hint="Undo the other pages by naming them, undo the later writes first, or edit these places by hand.",
+    )
+    error.conflicts = tuple(conflicts)
+    names = ("undone", "without it", "now")
+    error.changes = tuple(line for address, found in conflicts for line in conflict_lines(address, found, names))
+    return error

@@ -1,0 +1,192 @@
+"""Activity, undo and the limits of keys, over MCP, REST and the command line, on real servers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from serving import Answer, Server, create_key, served
+from shell import Shell
+from support import GitRepo, new_repo
+
+API = "/api/v1"
+CANARY = "canary-3e5b7d9f"
+PAGES: dict[str, str | bytes] = {
+    "inbox/A.md": f"---\ntype: note\n---\n# A\n\nalpha {CANARY}\n",
+    "B.md": "---\ntype: fact\n---\n# B\n\nbeta\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A server of one folder that keys of every kind use."""
+
+    server: Server
+    repo: GitRepo
+
+    def rest(self, key: str, method: str, path: str, body: Any = None) -> Answer:
+        return self.server.ask(method, f"{API}{path}", body, key=key)
+
+    def tool(self, key: str, tool: str, **arguments: Any) -> str:
+        """The text of the answer of a tool of `notes`."""
+        return str(self.server.call("notes", tool, arguments, key=key)["content"][0]["text"])
+
+
+@pytest.fixture
+def site(tmp_path: Path, cache_dir: Path) -> Iterator[Site]:
+    assert cache_dir.is_dir()
+    repo = new_repo(tmp_path / "tea", PAGES)
+    with served(repo.path, "--commit", "auto") as server:
+        yield Site(server, repo)
+
+
+def test_a_session_is_followed_and_undone(site: Site, tmp_path: Path) -> None:
+    agent, person = create_key("agent", "--tier", "write"), create_key("Ada Lovelace", "--tier", "write")
+    assert "alpha" in site.tool(agent, "read", page="inbox/A")
+    site.tool(agent, "edit", page="inbox/A", changes=[{"do": "replace", "old": "alpha", "text": "ALPHA"}])
+    site.tool(agent, "write", page="C", text="# C\n")
+    revision = site.rest(person, "GET", "/pages/B").json["revision"]
+    changed = {"revision": revision, "old_string": "beta", "new_string": "BETA"}
+    assert site.rest(person, "PATCH", "/pages/B", changed).status == 200
+    rows = {one["name"]: one for one in site.rest(person, "GET", "/activity").json["sessions"]}
+    assert {name: (one["face"], one["writes"], one["reads"]) for name, one in rows.items()} == {
+        "agent": ("mcp", 2, 1),
+        "Ada Lovelace": ("rest", 1, 1),
+    }
+    assert rows["agent"]["tools"] == {"edit": 1, "write": 1}
+    session = rows["agent"]["session"]
+    writes = site.rest(person, "GET", f"/activity/{session}").json["writes"]
+    assert [(one["tool"], one["files"], one["read_before"]) for one in writes] == [
+        ("edit", ["inbox/A.md"], ["inbox/A.md"]),
+        ("write", ["C.md"], []),
+    ]
+    assert "+ALPHA" in writes[0]["diff"].replace(f" {CANARY}", "")
+    listed = Shell(tmp_path, dict(os.environ)).ok("activity", "--session", session, "--json", "-C", site.repo.path).json
+    assert [one["commit"] for one in listed["writes"]] == [one["commit"] for one in writes]
+    kept = "".join(path.read_text() for path in Path(os.environ["XDG_STATE_HOME"]).rglob("activity/*"))
+    assert session in kept
+    assert CANARY not in kept
+    assert agent not in kept
+    result = site.rest(person, "POST", "/undo", {"session": session}).json["undone"]
+    assert [(one["written"], one["removed"]) for one in result] == [(["inbox/A.md"], ["C.md"])]
+    assert (site.repo.path / "inbox" / "A.md").read_text() == PAGES["inbox/A.md"]
+    assert "BETA" in (site.repo.path / "B.md").read_text()
+    assert site.repo.git("log", "-1", "--format=%cn") == "Ada Lovelace"
+    again = site.rest(person, "POST", "/undo", {"session": session}).json["undone"]
+    assert [one["commit"] for one in again] == [""]
+
+
+def test_an_agent_undoes_its_own_writes(site: Site) -> None:
+    agent = create_key("agent", "--tier", "write")
+    site.tool(agent, "write", page="C", text="# C\n")
+    site.tool(agent, "edit", page="B", changes=[{"do": "replace", "old": "beta", "text": "BETA"}])
+    head = site.repo.git("rev-parse", "HEAD")
+    assert site.tool(agent, "proposals", action="undo", id=head[:10]).startswith(f"Undone {head[:12]}: B.md")
+    assert "beta" in (site.repo.path / "B.md").read_text()
+    assert (site.repo.path / "C.md").exists()
+    assert site.tool(agent, "proposals", action="undo").startswith("Undone ")
+    assert not (site.repo.path / "C.md").exists()
+    assert site.rest(agent, "POST", "/undo", {"commits": ["0" * 40]}).status == 404
+    assert site.rest(agent, "POST", "/undo", {}).status == 422
+
+
+def test_a_key_of_other_collections_sees_no_activity(site: Site) -> None:
+    agent = create_key("agent", "--tier", "write")
+    other = create_key("other", "--tier", "write", "--collection", "elsewhere")
+    site.tool(agent, "write", page="C", text="# C\n")
+    session = site.rest(agent, "GET", "/activity").json["sessions"][0]["session"]
+    assert site.rest(other, "GET", "/activity").json == {"sessions": [], "total": 0}
+    assert site.rest(other, "GET", f"/activity/{session}").status == 404
+    assert site.rest(other, "POST", "/undo", {"session": session}).status == 404
+    assert site.rest(other, "POST", "/undo", {"commits": [site.repo.git("rev-parse", "HEAD")]}).status == 404
+    for tier in ("read", "propose"):
+        key = create_key(tier, "--tier", tier)
+        for method, path in (("GET", "/activity"), ("GET", f"/activity/{session}"), ("POST", "/undo")):
+            assert site.rest(key, method, path).status == 403, (tier, path)
+
+
+LIMITS: dict[str, tuple[tuple[str, ...], str]] = {
+    "folder": (("--folder", "inbox"), "writes in inbox/ only"),
+    "type": (("--type", "note"), "type note only"),
+    "pages": (("--pages-per-hour", "2"), "2 pages an hour: 2 are written, 0 are left, and this write has 1"),
+    "bytes": (("--bytes-per-hour", "60"), "60 bytes an hour"),
+}
+"""Options of a key, and what a refusal says."""
+
+
+def acts(site: Site, face: str, key: str, name: str) -> list[str]:
+    """What is said to three writes: one that every limit allows, one outside the folder and type, one too many."""
+    allowed, text = f"inbox/{name}", "---\ntype: note\n---\n# New\n"
+    other = "---\ntype: fact\n---\n# New\n" + "x" * 30
+    said: list[str] = []
+    for path, content in ((allowed, text), (f"out-{name}", other), (f"out-{name}-2", other)):
+        if face == "mcp":
+            said.append(site.tool(key, "write", page=path, text=content))
+        else:
+            answer = site.rest(key, "PUT", f"/pages/{path.replace('/', '%2F')}", {"content": content})
+            said.append(answer.body.decode())
+    return said
+
+
+@pytest.mark.parametrize(("face", "tier"), list(product(("mcp", "rest"), ("propose", "write", "admin"))))
+def test_every_limit_holds_in_every_face_and_tier(site: Site, face: str, tier: str) -> None:
+    for name, (options, message) in LIMITS.items():
+        key = create_key(f"{name} {face} {tier}", "--tier", tier, *options)
+        said = acts(site, face, key, f"{name}-{face}-{tier}")
+        refused = [message in one for one in said]
+        expected = {"folder": [False, True, True], "type": [False, True, True], "pages": [False, False, True]}
+        assert refused == expected.get(name, [False, True, True]), (name, said)
+        assert all("Nothing was written" in one for one, was in zip(said, refused, strict=True) if was)
+        made = {path.name for path in site.repo.path.rglob("*.md")}
+        for number, was in enumerate(refused):
+            suffix = ("", "", "-2")[number]
+            start = "" if number == 0 else "out-"
+            path = f"{start}{name}-{face}-{tier}{suffix}.md"
+            assert (path in made) is (not was and tier != "propose"), path
+
+
+def test_limits_hold_for_moves_uploads_undo_and_acceptance(site: Site) -> None:
+    free, bound = create_key("free", "--tier", "write"), create_key("bound", "--tier", "write", "--folder", "inbox")
+    agent = create_key("agent", "--tier", "propose")
+    site.tool(free, "edit", page="B", changes=[{"do": "replace", "old": "beta", "text": "BETA"}])
+    head = site.repo.git("rev-parse", "HEAD")
+    site.rest(agent, "PUT", "/pages/Outside", {"content": "# O\n"})
+    (proposal,) = site.rest(free, "GET", "/proposals").json["proposals"]
+    for method, path, body in (
+        ("POST", "/pages/inbox%2FA/rename", {"new_path": "A"}),
+        ("POST", "/pages/B/rename", {"new_path": "inbox/B"}),
+        ("POST", "/pages/B/attachments", {"filename": "n.txt", "content": "aGk="}),
+        ("POST", "/undo", {"commits": [head]}),
+        ("POST", f"/proposals/{proposal['id']}/accept", None),
+    ):
+        answer = site.rest(bound, method, path, body)
+        assert (answer.status, "writes in inbox/ only" in answer.json["error"]) == (403, True), (path, answer.body)
+    assert site.repo.git("rev-parse", "HEAD") == head
+    assert site.repo.git("status", "--short") == ""
+    assert site.rest(bound, "POST", "/pages/inbox%2FA/rename", {"new_path": "inbox/sub/A"}).status == 200
+
+
+def test_keys_are_listed_with_their_limits_and_a_damaged_limit_lets_nobody_in(site: Site, tmp_path: Path) -> None:
+    key = create_key("agent", "--tier", "write", "--folder", "inbox/", "--type", "note", "--pages-per-hour", "5")
+    shell = Shell(tmp_path, dict(os.environ))
+    (row,) = shell.ok("keys", "list", "--json").json["keys"]
+    assert (row["folders"], row["types"], row["pages_per_hour"], row["bytes_per_hour"]) == (
+        ["inbox"],
+        ["note"],
+        5,
+        None,
+    )
+    assert "writes below inbox; writes the types note; 5 pages an hour" in shell.ok("keys", "list").text
+    assert shell("keys", "create", "x", "--folder", "../up").code == 4
+    (file,) = Path(os.environ["XDG_STATE_HOME"]).rglob("keys.json")
+    stored = json.loads(file.read_text())
+    for wrong in ({"pages": "5"}, {"pages": -1}, {"folder": ["inbox"]}):
+        file.write_text(json.dumps({"keys": [{**stored["keys"][0], "limits": wrong}]}))
+        assert site.rest(key, "GET", "/pages").status == 500, wrong
