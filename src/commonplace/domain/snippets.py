@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import unescape
 
 from commonplace.domain.languages import content_words, language_of
@@ -202,6 +203,7 @@ def marked_spans(query: str) -> Callable[[str], Iterator[tuple[int, int]]]:
     longest_first = "|".join(map(re.escape, sorted(grams, key=len, reverse=True))) or "(?!)"
     parts = re.compile(f"(?P<grams>(?:{longest_first})+)|(?:{WORD_CHAR}[\u0300-\u036f]*)+")
 
+    @cache  # a page of hits has few different words
     def is_asked(word: str) -> bool:
         forms = {fold_accents(word)} if word.isascii() else {fold_accents(word), fold_accents(fold_text(word))}
         return not words.isdisjoint(forms) or any(

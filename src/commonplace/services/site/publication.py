@@ -155,6 +155,11 @@ class PublishedIndex:
         """The generation of the whole index."""
         return self._index.generation
 
+    @property
+    def names_version(self) -> tuple[int, int]:
+        """The version of the names in the whole index."""
+        return self._index.names_version
+
     def record(self, address: Address) -> Record | None:
         """The record of a published page."""
         return self._records.get(address.path)

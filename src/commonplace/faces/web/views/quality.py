@@ -58,8 +58,10 @@ def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageRespons
     chosen, number, last = _page_of(request, every)
     lines = _LineNumbers()
     rows: list[WantedRow] = []
+    known = _records_of(chosen)
     for collection, one in chosen:
-        found = records(collection, list(one.sources[:MAX_SOURCES]))
+        named = ((collection.name, address) for address in one.sources[:MAX_SOURCES])
+        found = [known[key] for key in named if key in known]
         sources = [
             (record, lines.of(collection, record.address, one.places[record.address]) if nearest else "")
             for record in found
@@ -77,6 +79,18 @@ def _wanted(request: PageRequest, heading: str, *, nearest: bool) -> PageRespons
         last=last,
         nearest=nearest,
     )
+
+
+def _records_of(chosen: Sequence[tuple[Collection, WantedPage]]) -> dict[tuple[str, Address], Record]:
+    """The records of the first documents that link to wanted pages, by collection and address."""
+    sources: dict[str, tuple[Collection, set[Address]]] = {}
+    for collection, one in chosen:
+        sources.setdefault(collection.name, (collection, set()))[1].update(one.sources[:MAX_SOURCES])
+    return {
+        (name, record.address): record
+        for name, (collection, addresses) in sources.items()
+        for record in records(collection, sorted(addresses))
+    }
 
 
 class _LineNumbers:

@@ -192,10 +192,13 @@ def _reasons(
         if not own:
             continue
         query = SearchQuery(text=asked.text, filter=Filter(among=own), limit=len(own), sections=0)
-        words |= {(collection.name, hit.record.address.path) for hit in collection.index.search(query).hits}
         semantic = collection.semantic_index
         scores = semantic.similar(asked.text, query.filter, len(own)) if semantic else None
-        meaning |= {(collection.name, one.path) for one in scores.best} if scores else set()
+        if scores is None:  # without meaning, words alone found them
+            words |= {(collection.name, address.path) for address in own}
+            continue
+        words |= {(collection.name, hit.record.address.path) for hit in collection.index.search(query).hits}
+        meaning |= {(collection.name, one.path) for one in scores.best}
     return words, meaning
 
 
@@ -252,11 +255,11 @@ def marker(words: str) -> Callable[[str], Markup]:
 
     def marked(text: str) -> Markup:
         """The escaped text with `<mark>` elements around words of the query."""
-        parts: list[Markup] = []
+        parts: list[str] = []
         at = 0
         for start, end in spans(text):
-            parts += [escape(text[at:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+            parts += [escape(text[at:start]), "<mark>", escape(text[start:end]), "</mark>"]
             at = end
-        return Markup("").join([*parts, escape(text[at:])])
+        return Markup("".join([*parts, escape(text[at:])]))  # noqa: S704 - each part is escaped
 
     return marked
