@@ -56,7 +56,8 @@ def recalls(
         found = gather(collections, SearchQuery(text=question.text, filter=within), mode)
         for at, budget in enumerate(BUDGETS):
             shown = fit(found, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
-            answered[at] += any(question.grades.get(one, 0) > 0 for one in _documents(shown, places))
+            told = [section for section, text in shown if any(map(str.isalnum, text))]
+            answered[at] += any(question.grades.get(one, 0) > 0 for one in _documents(told, places))
     return [count / len(chosen) for count in answered]
 
 
@@ -66,6 +67,6 @@ def _documents(shown: Sequence[EvidenceSection], places: Places) -> set[str]:
     return {places[key] for key in keys if key in places}
 
 
-def _shown(one: EvidenceSection, text: str) -> tuple[EvidenceSection, int]:
+def _shown(one: EvidenceSection, text: str) -> tuple[tuple[EvidenceSection, str], int]:
     row = {"id": one.record.id, "kb_name": one.collection.name, "title": one.record.title, "section": one.path}
-    return one, len(json.dumps({**row, "text": text}, ensure_ascii=False))
+    return (one, text), len(json.dumps({**row, "text": text}, ensure_ascii=False))

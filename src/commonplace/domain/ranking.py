@@ -20,7 +20,7 @@ NAME_BONUS = 0.5
 
 The title field's own weight stays low: raising it costs up to .11 nDCG@10.
 """
-HEADING_BONUS = 0.2
+HEADING_BONUS = 0.15
 """Bonus of a section whose own heading has only words of the query, relative to the best score by words.
 
 It counts among the sections of a document alone: among documents, it costs .02 of the mean reciprocal rank on cpp-docs.
