@@ -260,3 +260,20 @@ def test_a_deep_page_is_reached_by_open_sections(wide: Server) -> None:
 
 def test_a_navigation_version_differs_with_its_pages() -> None:
     assert Navigation(()).version == Navigation(()).version
+
+
+def test_the_page_whose_title_is_typed_is_offered_before_its_sections(plain: Server) -> None:
+    for typed in ("mooring", "Mooring"):
+        urls = re.findall(r'data-url="([^"]*)"', text(get(plain, f"/suggest?q={typed}")))
+        assert urls[0] == "/p/guides/moor"
+    urls = re.findall(r'data-url="([^"]*)"', text(get(plain, "/suggest?q=ropes")))
+    assert urls[0] == "/p/guides/moor#ropes"
+    urls = re.findall(r'data-url="([^"]*)"', text(get(plain, "/suggest?q=ebb")))
+    assert urls[0] == "/p/Tides"
+
+
+def test_a_page_says_to_other_programs_what_it_is(own: Server) -> None:
+    page = text(get(own, "/p/guides/moor"))
+    assert '<meta name="description" content="All about the harbour.">' in page
+    assert '<meta property="og:title" content="Mooring">' in page
+    assert re.search(r'<link rel="canonical" href="http://127.0.0.1:\d+/p/guides/moor">', page)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypedDict
 
 from markupsafe import Markup, escape
 
+from commonplace.domain.addresses import fold
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
 from commonplace.domain.snippets import marked_spans
@@ -115,10 +116,20 @@ def suggest(request: PageRequest) -> PageResponse:
         if query.words:
             asked = SearchQuery(text=query.words, filter=query.filter(), limit=SUGGESTED, sections=1, snippet=120)
             mark = marker(query.words)
-            hits = [_shown(then, hit, mark, "") for hit in searches.search(chosen, asked, "keyword").hits]
+            found = searches.search(chosen, asked, "keyword").hits
+            hits = [one for hit in found for one in _suggested(_shown(then, hit, mark, ""), query.words)][:SUGGESTED]
         else:
             hits = [_listed(then, one) for one in _recent(chosen, query.filter(), 0, SUGGESTED)[0]]
     return page(request, "suggest.html", hits=hits, query=query, many=len(chosen) > 1)
+
+
+def _suggested(hit: ShownHit, words: str) -> list[ShownHit]:
+    """A hit as suggestions: the page itself before its section if its title or an alias was typed."""
+    record, typed = hit.found.record, fold(words)
+    if not hit.sections or typed not in {fold(record.title), *map(fold, record.aliases)}:
+        return [hit]
+    page_itself = replace(hit, sections=(("", hit.sections[0][1], hit.url),))
+    return [page_itself, hit] if hit.sections[0][2] != hit.url else [page_itself]
 
 
 def _filtered(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
