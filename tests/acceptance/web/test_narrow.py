@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -150,3 +151,30 @@ def test_sections_load_when_they_are_opened(browser: Browser, server: Server) ->
     plain.locator("main a", has_text="Page 59").click()
     plain.wait_for_url("**/p/many/page%2059")
     plain.context.close()
+
+
+def test_a_large_graph_begins_as_communities_that_open(browser: Browser, tmp_path: Path) -> None:
+    text = "# P{0} N{1}\n\n[[part {0}/page 0]] [[part {0}/page {2}]]\n"
+    files = {
+        f"part {part}/page {number}.md": text.format(part, number, number // 2)
+        for part in range(3)
+        for number in range(700)
+    }
+    with served(new_repo(tmp_path / "large", files).path) as large:
+        while large.ask("GET", "/", headers={"Accept": "text/html"}).status == 503:
+            pass
+        page = page_of(browser, 1280)
+        opened(page, f"{large.url}/graph")
+        status = page.locator("#ui-graph-status")
+        expect(status).to_have_text("3 of 3 communities of linked pages are shown.", timeout=30_000)
+        expect(page.locator("#ui-graph-legend li")).to_have_count(3)
+        canvas = page.locator("#ui-graph-canvas")
+        expect(canvas).to_have_attribute("data-names", "3")
+        canvas.focus()
+        page.keyboard.press("n")
+        expect(status).to_contain_text("(700 pages)")
+        page.keyboard.press("Enter")
+        expect(status).to_have_text("700 of 700 pages are shown.")
+        page.locator("#ui-graph-whole").click()
+        expect(status).to_contain_text("3 of 3 communities")
+        page.context.close()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from commonplace.domain.query import Record
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.site.documents import GRAPHS
 from commonplace.services.site.overview import OVERVIEWS
 
+MAX_SHARE = 0.6
+"""Maximum share of nodes in one folder for which folders of the first level are shown."""
 LISTED = 60
 """Maximum number of documents in the list beside the graph, those with most links first."""
 
@@ -53,13 +58,20 @@ def graph(request: PageRequest) -> PageResponse:
     )
 
 
+def _depth(nodes: Sequence[Record]) -> int:
+    """The number of folders by which nodes are colored: 2 if most nodes are in one folder, otherwise 1."""
+    counts = Counter(one.address.folder.partition("/")[0] for one in nodes if one.address.folder)
+    return 2 if counts and counts.most_common(1)[0][1] > len(nodes) * MAX_SHARE else 1
+
+
 def graph_json(request: PageRequest) -> PageResponse:
     """Nodes as title, URL, folder, type and tags; edges as pairs of indexes into the nodes."""
     collection = _collection(request)
     whole = GRAPHS.of(collection)
+    depth = _depth(whole.nodes)
     nodes = [
-        [one.title, request.urls.page(collection.name, one.address.path), one.address.path.partition("/")[0]
-         if one.address.folder else "", one.type, " ".join(one.tags)]
+        [one.title, request.urls.page(collection.name, one.address.path),
+         "/".join(one.address.folder.split("/")[:depth]), one.type, " ".join(one.tags)]
         for one in whole.nodes
     ]  # fmt: skip
     data = json.dumps({"nodes": nodes, "edges": whole.edges}, ensure_ascii=False, separators=(",", ":"))
