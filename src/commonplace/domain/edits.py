@@ -266,6 +266,10 @@ def _ambiguous(count: int, occurrence: int) -> InvalidInputError:
     )
 
 
+class WholeLink(bytes):
+    """The bytes that stand for a whole link after a move."""
+
+
 def rewrite_links(
     document: Document,
     targets: Mapping[int, Address],
@@ -285,7 +289,8 @@ def rewrite_links(
         moved_to: The document's own new address; None if it does not move.
         leads: Resolves a path in a link of a kind from this document after the move. A style that would resolve to
             another document or file is not used. None if every style is acceptable.
-        spellings: By position, the bytes of a new target, or its URL on a site, which is used if it leads there.
+        spellings: By position, the bytes of a new target or of a whole link, or the target's URL on a site, which is
+            used if it leads there.
 
     Raises:
         InvalidInputError: the document is not UTF-8, or the new path cannot be written in a wikilink.
@@ -301,7 +306,7 @@ def rewrite_links(
             continue
         spelling = spellings.get(position, "") if spellings else ""
         if isinstance(spelling, bytes):
-            changes[start, end] = spelling
+            changes[link.span if isinstance(spelling, WholeLink) else link.target_span] = spelling
             continue
         before = old.get(position) if isinstance(old, Mapping) else old
         before = before or (document.address if new == moved_to else new)

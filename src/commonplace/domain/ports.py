@@ -389,7 +389,7 @@ class Index(Protocol):
         """Totals over the collection."""
         ...
 
-    def resolve(self, document: Document) -> list[ResolvedLink]:
+    def resolve(self, document: Document, lookup: LinkLookup | None = None) -> list[ResolvedLink]:
         """Links of a parsed document (not of the indexed one) with their targets, one for each of `document.links`."""
         ...
 

@@ -134,7 +134,8 @@ class IndexView:
         key = ("lost", side, self.other_files.version())
         decided = self._files.name_cache.get(self.connection, key, LinkDecisionCache)
         return self.cached(
-            key, lambda connection: find_broken_links(connection, store, self.other_files, decided, side)
+            key,
+            lambda connection: find_broken_links(connection, self.records(), self.lookup(store), decided, side),
         )
 
     def records(self) -> tuple[Record, ...]:

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, is_document_path, parse_address
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import InvalidInputError, NotFoundError, StorageError
-from commonplace.domain.links import LinkMeaning, NamedDocument, is_text, link_key, meaning, resolution, resolve
+from commonplace.domain.links import (
+    LinkLookup,
+    LinkMeaning,
+    NamedDocument,
+    is_text,
+    link_key,
+    meaning,
+    resolution,
+    resolve,
+)
 from commonplace.domain.markdown.link_sides import EVERY_SIDE, PageSide, chosen
 from commonplace.domain.markdown.mdx import readable_source
 from commonplace.domain.ports import Store
-from commonplace.domain.query import ResolvedLink
+from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.sites import SiteTree
 from commonplace.domain.snippets import sentence_round
 from commonplace.domain.words.text_decoder import as_utf8
-from commonplace.index.catalogue.database import sql, stored_sites
+from commonplace.index.catalogue.database import sql
 from commonplace.index.catalogue.document_rows import document_key, encode
 from commonplace.index.catalogue.links import LINK_THRESHOLD, CatalogueLookup, link_from
-from commonplace.index.catalogue.other_files import OtherFiles
 
 # Queries of stored links, with one reader's interpretation of links with two sides (`[[a|b]]`).
 
@@ -169,7 +177,7 @@ def labels_written_first(connection: sqlite3.Connection, side: PageSide, source:
 _Found = tuple[str, str, int, str | None, str | None]
 
 
-def resolve_all(lookup: CatalogueLookup, document: Document, side: PageSide) -> list[ResolvedLink]:
+def resolve_all(lookup: LinkLookup, document: Document, side: PageSide) -> list[ResolvedLink]:
     """The links of a parsed document with their targets, in order, as interpreted by a reader."""
     source = document.address
 
@@ -234,6 +242,7 @@ class LinkDecisionCache:
         self._places: dict[LinkMeaning, frozenset[str] | None] = {}
         self._sites: Sequence[SiteTree] = ()
         self._decisions: dict[_Stored, tuple[ResolvedLink, frozenset[str]] | None] = {}
+        self.last: _Broken | None = None
 
     def decision(
         self,
@@ -269,46 +278,91 @@ class LinkDecisionCache:
 
 _Stored = tuple[str, str, int]
 """A stored link: path of its source, stored text, and side."""
+_Decided = tuple[ResolvedLink, frozenset[str]]
+
+
+class _Broken(NamedTuple):
+    """The last result, and what it was made of."""
+
+    state: object
+    """The docs trees and the names of the collection."""
+    sources: Mapping[str, tuple[Record, Sequence[_Decided]]]
+    """The record of each document, and its links, by path."""
+    links: BrokenLinks
+
+
+MAX_SINGLE_SOURCES = 200
+"""Maximum number of changed documents whose links are queried by their numbers; of more, all links are read."""
 
 
 def find_broken_links(
-    connection: sqlite3.Connection, store: Store, others: OtherFiles, decided: LinkDecisionCache, side: PageSide
+    connection: sqlite3.Connection,
+    records: Sequence[Record],
+    lookup: CatalogueLookup,
+    decided: LinkDecisionCache,
+    side: PageSide,
 ) -> BrokenLinks:
-    """The links of all documents that resolve to no document.
+    """The links of all documents that resolve to no document. Only those of changed documents are read again.
 
     Args:
         connection: The catalogue, inside a transaction.
-        store: The files.
-        others: The files that are not documents.
+        records: All records by path; those of unchanged documents are the objects of earlier calls.
+        lookup: The names and files.
         decided: Decisions of earlier calls with the same names and other files.
         side: The side of `[[a|b]]` that is the page.
     """
-    rows = _unresolved(connection, side)
+    state = lookup.sites, lookup.own_names
+    before = decided.last
+    if before is None or before.state != state:
+        before = _Broken(state, {}, BrokenLinks((), frozenset()))
+    changed = [one for one in records if (last := before.sources.get(one.address.path)) is None or last[0] is not one]
+    if not changed and len(before.sources) == len(records):
+        return before.links
+    rows = _unresolved(connection, side, None if len(changed) > MAX_SINGLE_SOURCES else changed)
     lookups: list[_Documents] = []
 
     def decide(one: ResolvedLink) -> frozenset[str] | None:
         if not lookups:
-            many = len(rows) > LINK_THRESHOLD
-            lookups.append(_Documents(connection, CatalogueLookup(connection, store, others), many=many))
+            lookups.append(_Documents(connection, lookup, many=len(rows) > LINK_THRESHOLD))
         lookups[0].places.clear()
         target = resolve(one.link, one.source, lookups[0])
         return frozenset(lookups[0].places) if target is None else None
 
-    sites = stored_sites(connection)
-    decisions = (decided.decision(stored, sites, decide) for stored in rows)
-    links = [one for one in decisions if one is not None]
+    fresh: dict[str, list[_Decided]] = {one.address.path: [] for one in changed}
+    for stored in rows:
+        decision = decided.decision(stored, lookup.sites, decide) if stored[0] in fresh else None
+        if decision is not None:
+            fresh[stored[0]].append(decision)
+    sources: dict[str, tuple[Record, Sequence[_Decided]]] = {}
+    for record in records:
+        path = record.address.path
+        sources[path] = (record, fresh[path]) if path in fresh else before.sources[path]
+    decided.last = _Broken(state, sources, _all_of(sources, before))
+    return decided.last.links
+
+
+def _all_of(sources: Mapping[str, tuple[Record, Sequence[_Decided]]], before: _Broken) -> BrokenLinks:
+    """The links of all sources; the last result if none of them differs."""
+    links = [one for _, every in sources.values() for one in every]
+    if links == before.links.links:
+        return before.links
     return BrokenLinks(links, frozenset[str]().union(*(places for _, places in links)))
 
 
-def _unresolved(connection: sqlite3.Connection, side: PageSide) -> list[_Stored]:
-    """Links that led to no document at the last resolution, by source, then order.
+def _unresolved(connection: sqlite3.Connection, side: PageSide, among: Sequence[Record] | None) -> list[_Stored]:
+    """Links of these documents (None: of all) that led to no document at the last resolution, by source, then order.
 
     Those that led to another file are among them: the index is not notified when it is deleted.
     """
+    keys = () if among is None else (encode([document_key(one.address.path) for one in among]),)
     rows = connection.execute(
-        "SELECT s.path, l.link, l.side FROM links l JOIN files s ON s.id = l.source"
-        " WHERE l.target IS NULL AND l.readers & ? ORDER BY s.path, l.ordinal",
-        (int(side),),
+        sql(
+            "SELECT s.path, l.link, l.side FROM links l JOIN files s ON s.id = l.source",
+            "WHERE l.target IS NULL AND l.readers & ?",
+            "AND l.source IN (SELECT value FROM json_each(?))" if keys else "",
+            "ORDER BY s.path, l.ordinal",
+        ),
+        (int(side), *keys),
     )
     return cast("list[_Stored]", rows.fetchall())
 

@@ -200,8 +200,10 @@ class LocalIndex:
         """Totals over the collection."""
         return self._query(lambda view: view.cached("counts", listing.count_all))
 
-    def resolve(self, document: Document) -> list[ResolvedLink]:
-        """The links of a parsed document, with their targets."""
+    def resolve(self, document: Document, lookup: LinkLookup | None = None) -> list[ResolvedLink]:
+        """The links of a parsed document, with their targets by a lookup; by the index if None."""
+        if lookup is not None:
+            return resolve_all(lookup, document, self._side)
         return self._query(lambda view: resolve_all(view.lookup(self._store), document, self._side))
 
     def lookup(self) -> LinkLookup:

@@ -114,6 +114,11 @@ class LinksAfter:
             if now != one.target:
                 yield RedirectedLink(one, now)
 
+    def sided(self) -> set[Address]:
+        """The documents with a link `[[a|b]]` of which one side has the key of an added or removed name."""
+        named = self._collection.index.links_named(sorted(self.keys), either_side=True)
+        return {one.source for one in named if one.link.other}
+
     def _add(self, address: Address, content: bytes) -> None:
         if not address.is_document:
             self._files.setdefault(link_key(address.path), []).append(address)

@@ -25,8 +25,10 @@ from commonplace.domain.errors import (
     TooLargeError,
 )
 from commonplace.domain.links import LASTING_WAYS, NamedDocument, Way, link_key, own_names, read_as, resolution
-from commonplace.domain.markdown.paths import slashed
+from commonplace.domain.markdown.link_rewrites import markdown_path
+from commonplace.domain.markdown.paths import relative_path, slashed
 from commonplace.domain.ports import Store, Transaction
+from commonplace.domain.query import ResolvedLink
 from commonplace.domain.sites import moved_url, site_of
 from commonplace.services.collections import Collection
 from commonplace.services.links import as_read_in
@@ -100,7 +102,7 @@ def plan_moves(
     after = LinksAfter(collection, contents | present, {*moves, *written})
     relinks = _Relinks(collection, moves, after)
     taken = [one for one in after.redirected() if one.found.target not in moves and one.found.source not in moves]
-    pinned = {one.found.source for one in taken if one.found.target is not None}
+    pinned = {one.found.source for one in taken if one.found.target is not None} | (after.sided() - moves.keys())
     rewritten: list[Address] = []
     for source in sorted({*linking, *pinned, *present, *(old for old in moves if old.is_document)}):
         if not transaction.exists(source):
@@ -248,7 +250,7 @@ class _Relinks:
         here = self._moves.get(document.address, document.address)
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
-        published: dict[int, bytes | str] = {}
+        published: dict[int, str] = {}
         for position, one in enumerate(self._collection.index.resolve(document)):
             target = one.target
             if target is None or not one.link.target:
@@ -274,8 +276,41 @@ class _Relinks:
             return self._after.leads(path, kind, here)
 
         moved_to = here if here != document.address else None
-        spellings = published | self._earlier.spellings(document, here, targets)
+        whole = self._of_one_side(document, here)
+        before |= {at: target for at, (target, _) in whole.items()}
+        targets |= {at: self._moves.get(target, target) for at, (target, _) in whole.items()}
+        texts = {at: text for at, (_, text) in whole.items()}
+        spellings = {**published, **self._earlier.spellings(document, here, targets), **texts}
         return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads, spellings=spellings)
+
+    def _of_one_side(self, document: Document, here: Address) -> dict[int, tuple[Address, edits.WholeLink]]:
+        """The wikilinks `[[a|b]]` whose other side gets a page by the move, which readers would then prefer.
+
+        By position, each with its target before the move and a Markdown link that leads there for every reader.
+        """
+        if not any(link.other for link in document.links):
+            return {}
+        index, links = self._collection.index, dict[int, tuple[Address, edits.WholeLink]]()
+        later = index.resolve(replace(document, address=here), self._after)
+        for position, (now, then) in enumerate(zip(index.resolve(document), later, strict=True)):
+            if now.target and now.link.kind is LinkKind.WIKI and self._is_taken(document, now.link, then):
+                links[position] = now.target, self._in_markdown(now.link, here, now.target)
+                self.pinned.add(here)
+        return links
+
+    def _is_taken(self, document: Document, link: Link, then: ResolvedLink) -> bool:
+        """Whether the other side of a link is its page after the move, and had none before."""
+        if link.other is None or link.page_last == then.link.page_last or not (then.target and then.target.is_document):
+            return False
+        had = resolution(link.other, document.address, self._before).target
+        return had is None or not had.is_document
+
+    def _in_markdown(self, link: Link, here: Address, target: Address) -> edits.WholeLink:
+        new = self._moves.get(target, target)
+        near = relative_path(new.path, here.folder)
+        path = near if self._after.leads(near, LinkKind.MARKDOWN, here) == new else f"/{new.path}"
+        fragment = f"#{markdown_path(link.fragment)}" if link.fragment else ""
+        return edits.WholeLink(f"[{link.label or link.target}]({markdown_path(path)}{fragment})".encode())
 
     def _url(self, link: Link, source: Address, old: Address, new: Address) -> str:
         """The URL under which a site publishes a moved document, in the form in which a link named it; "" if none."""
