@@ -507,9 +507,10 @@ class _Reporter:
 
     def duplicate_titles(self, records: Sequence[Record], *, milder: bool) -> Iterator[LocatedFinding]:
         """Entries whose title another entry has, too."""
-        titles = Counter(fold(record.title) for record in records)
-        for record in records:
-            count = titles[fold(record.title)]
+        folded = [fold(record.title) for record in records]
+        titles = Counter(folded)
+        for record, title in zip(records, folded, strict=True):
+            count = titles[title]
             if count > 1:
                 message = f"{count} entries have the title {shortened(record.title)!r}."
                 yield record.address, finding_of("duplicate_title", message, "title", milder=milder)

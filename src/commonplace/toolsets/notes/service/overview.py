@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from commonplace.domain.addresses import fold
 from commonplace.domain.documents import Link, LinkKind
@@ -72,6 +73,10 @@ class FolderOverview:
 
 _CACHE: BoundedCache[FolderOverview] = BoundedCache(32)
 """The overviews of this process, by state."""
+_PATHS: BoundedCache[tuple[Sequence[tuple[str, int]], str]] = BoundedCache(32)
+"""What an overview says of paths alone, by prefix and paths."""
+_STYLES: BoundedCache[Sequence[str]] = BoundedCache(1_000)
+"""The styles of the links of a page, by its revision."""
 
 
 def folder_overview(collections: Collections, collection: Collection, prefix: str) -> FolderOverview:
@@ -96,25 +101,27 @@ def _overview_of(collections: Collections, collection: Collection, prefix: str, 
     records = [one for one in every if one.address.path.startswith(prefix)] if prefix else every
     within = {record.address.path for record in records}
     purpose, page = _purpose(collection, records, prefix)
-    recent = sorted(records, key=lambda one: (one.updated, one.address.path), reverse=True)
+    recent = sorted(records, key=attrgetter("updated"), reverse=True)  # of one date, by path
     kinds = _counted(one.type for one in records if one.type)
     tags = _counted(tag for one in records for tag in {fold(tag): tag for tag in one.tags}.values())
     findings = located_findings(collections, collection, read=len(records) <= MAX_READ_PAGES)
     unreadable = {address.path for address, one in findings if one.rule in {"bad_yaml", "bad_toml"}}
     fields = Counter(key for one in records if one.address.path not in unreadable for key in one.frontmatter)
+    of_paths = prefix, tuple(record.address.path for record in records)
+    folders, naming = _PATHS.get(of_paths) or _PATHS.put(of_paths, (_folders(records, prefix), _naming(records)), 1)
     return FolderOverview(
         name=collection.name,
         counts=collection.index.counts(),
         pages=len(records),
         purpose=purpose,
         purpose_page=page,
-        folders=_folders(records, prefix),
+        folders=folders,
         tags=_common(tags),
         types=_common(kinds),
         fields=_common(fields),
         hubs=[(one.path, count) for one, count in collection.index.hubs(200) if one.path in within],
         recent=_changed_lately(recent) if is_dated else None,
-        naming=_naming(records),
+        naming=naming,
         linking=_linking(collection, recent[:SAMPLED_PAGES]),
         findings=_findings(findings, prefix),
         read_only="",
@@ -192,8 +199,11 @@ def _linking(collection: Collection, records: Sequence[Record]) -> str:
     """The most frequent link styles."""
     styles: Counter[str] = Counter()
     for record in records:
-        for one in collection.index.links_from(record.address):
-            styles[_style(one.link)] += 1
+        key = collection.store.identity, record.address, record.revision
+        found = _STYLES.get(key)
+        if found is None:
+            found = _STYLES.put(key, [_style(one.link) for one in collection.index.links_from(record.address)], 1)
+        styles.update(found)
     total = sum(styles.values())
     return ", ".join(name for name, count in styles.most_common(2) if name and count * 4 >= total)
 
