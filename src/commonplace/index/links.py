@@ -278,7 +278,7 @@ class LinkDecisionCache:
 
 _Stored = tuple[str, str, int]
 """A stored link: path of its source, stored text, and side."""
-_Decided = tuple[ResolvedLink, frozenset[str]]
+_Decision = tuple[ResolvedLink, frozenset[str]]
 
 
 class _Broken(NamedTuple):
@@ -286,7 +286,7 @@ class _Broken(NamedTuple):
 
     state: object
     """The docs trees and the names of the collection."""
-    sources: Mapping[str, tuple[Record, Sequence[_Decided]]]
+    sources: Mapping[str, tuple[Record, Sequence[_Decision]]]
     """The record of each document, and its links, by path."""
     links: BrokenLinks
 
@@ -328,12 +328,12 @@ def find_broken_links(
         target = resolve(one.link, one.source, lookups[0])
         return frozenset(lookups[0].places) if target is None else None
 
-    fresh: dict[str, list[_Decided]] = {one.address.path: [] for one in changed}
+    fresh: dict[str, list[_Decision]] = {one.address.path: [] for one in changed}
     for stored in rows:
         decision = decided.decision(stored, lookup.sites, decide) if stored[0] in fresh else None
         if decision is not None:
             fresh[stored[0]].append(decision)
-    sources: dict[str, tuple[Record, Sequence[_Decided]]] = {}
+    sources: dict[str, tuple[Record, Sequence[_Decision]]] = {}
     for record in records:
         path = record.address.path
         sources[path] = (record, fresh[path]) if path in fresh else before.sources[path]
@@ -341,7 +341,7 @@ def find_broken_links(
     return decided.last.links
 
 
-def _all_of(sources: Mapping[str, tuple[Record, Sequence[_Decided]]], before: _Broken) -> BrokenLinks:
+def _all_of(sources: Mapping[str, tuple[Record, Sequence[_Decision]]], before: _Broken) -> BrokenLinks:
     """The links of all sources; the last result if none of them differs."""
     links = [one for _, every in sources.values() for one in every]
     if links == before.links.links:

@@ -74,7 +74,7 @@ class FolderOverview:
 _CACHE: BoundedCache[FolderOverview] = BoundedCache(32)
 """The overviews of this process, by state."""
 _PATHS: BoundedCache[tuple[Sequence[tuple[str, int]], str]] = BoundedCache(32)
-"""What an overview says of paths alone, by prefix and paths."""
+"""Folders and naming, by prefix and paths."""
 _STYLES: BoundedCache[Sequence[str]] = BoundedCache(1_000)
 """The styles of the links of a page, by its revision."""
 
