@@ -22,6 +22,8 @@ from benchmarks.judged import mixed
 from benchmarks.judged.answers import answered
 from benchmarks.judged.clustered import compared, opened_cluster
 from benchmarks.judged.evidence import BUDGETS, recalls, write_pages
+from benchmarks.judged.growing import SHARES as GROWING_SHARES
+from benchmarks.judged.growing import growths
 from benchmarks.judged.layers import layer_recalls
 from benchmarks.judged.noise import noise_url
 from benchmarks.judged.partial import SHARES, curve
@@ -168,6 +170,7 @@ def main() -> int:
         "evidence": lambda: _print_evidence(run, names),
         "answers": lambda: _print_answers(run, names),
         "cluster": lambda: _print_compared(run, names, given.every),
+        "growing": lambda: _print_growing(run, names),
         "layers": _print_layers,
         "typed": lambda: _print_typed(replace(run, modes=tuple(given.typed or ["keyword"]))),
     }
@@ -192,6 +195,7 @@ def _arguments() -> argparse.Namespace:
             "evidence",
             "answers",
             "cluster",
+            "growing",
             "layers",
             "typed",
         ),
@@ -286,6 +290,16 @@ def _print_compared(run: Run, names: Sequence[str], every: int) -> None:
                         f"| {one.name} | {one.questions} | {one.own:.4f} | {one.cluster:.4f} | {one.equal} |",
                         flush=True,
                     )
+
+
+def _print_growing(run: Run, names: Sequence[str]) -> None:
+    """Hybrid search while pages are being embedded."""
+    print(f"\n| nDCG@10 by pages embedded | by words | {' | '.join(f'{share} %' for share in GROWING_SHARES)} |")
+    print(f"|---|---|{'---|' * len(GROWING_SHARES)}")
+    for name in names:
+        for growth in growths(run.judged(name), KEPT / name, run.settings(KEPT / name)):
+            figures = " | ".join(f"{growth.hybrid[share]:.4f}" for share in GROWING_SHARES)
+            print(f"| {name} {growth.situation} | {growth.by_words:.4f} | {figures} |", flush=True)
 
 
 def _print_layers() -> None:

@@ -25,7 +25,7 @@ from commonplace.settings import Settings
 if TYPE_CHECKING:
     from commonplace.index.opensearch.writer import SearchCluster
 
-TESTS = Path(__file__).resolve().parents[2] / "tests"
+HELPERS = Path(__file__).resolve().parents[2] / "tests" / "helpers"
 COMMIT = "c" * 40
 
 
@@ -46,7 +46,7 @@ class Compared:
 @contextmanager
 def opened_cluster() -> Generator[SearchCluster]:
     """A cluster of one node, started as in the tests."""
-    sys.path.append(str(TESTS))
+    sys.path.append(str(HELPERS))
     from opensearch_cluster.cluster import running  # noqa: PLC0415 - a part of the tests
 
     with running(1, ("-Xms1g", "-Xmx1g", "-XX:TieredStopAtLevel=4", "-XX:ActiveProcessorCount=2")) as nodes:
