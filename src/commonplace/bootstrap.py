@@ -93,6 +93,7 @@ class Application:
         self.services = Services(
             collections=collections,
             credit=settings.commit_client,
+            confirm=settings.confirm,
             activity=FileActivityLog(settings.state_dir / "activity"),
             uses=FileHourlyUses(settings.state_dir / "activity"),
             providers=tuple(one.opens(context) for one in registered() if one.opens is not None),

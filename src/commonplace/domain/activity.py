@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from commonplace.domain.changes import Revision
 
 FaceName: TypeAlias = Literal["mcp", "rest", "web", "cli", "lsp"]
+ConfirmMode: TypeAlias = Literal["always", "bulk", "never"]
+"""Writes before which a person is asked: all, the large ones and deletions, or none."""
 KEPT_DAYS = 30
 """Number of days for which activity is kept."""
 
@@ -168,6 +170,11 @@ def watched_by(watch: WriteWatch | None) -> Generator[None]:
         yield
     finally:
         _WATCH.reset(token)
+
+
+def current_watch() -> WriteWatch | None:
+    """The watch of the current context; None without one."""
+    return _WATCH.get()
 
 
 @contextmanager

@@ -199,6 +199,10 @@ class ProposalBranches(Protocol):
         """Let the proposer's next writes go to a proposal; needs the lock."""
         ...
 
+    def discard(self, proposal: Proposal) -> None:
+        """Remove an open proposal without a trace; needs the lock."""
+        ...
+
     def close(
         self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
     ) -> Proposal:

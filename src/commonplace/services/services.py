@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from commonplace.domain.activity import NO_LIMITS, ActivityLog, Actor, HourlyUses, WriteLimits
+from commonplace.domain.activity import NO_LIMITS, ActivityLog, Actor, ConfirmMode, HourlyUses, WriteLimits
 from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.change_feed import ChangeFeed
@@ -50,6 +50,8 @@ class Services:
     """The log of what sessions read and write; None if it is not recorded."""
     uses: HourlyUses | None = None
     """The counts of what each key has written in the last hour; None if nothing is counted."""
+    confirm: ConfirmMode = "never"
+    """Writes over MCP of which the client's person is asked first."""
     providers: tuple[ServiceProvider[Any], ...] = ()
     """Services of toolsets."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from commonplace.domain.revisions import changed_lines, line_marks
@@ -49,6 +49,15 @@ class SessionMemory:
         self._unseen: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._marked = 0
         self._lock = Lock()
+
+    def copy(self) -> SessionMemory:
+        """The same records, which change apart from these."""
+        copied = SessionMemory()
+        with self._lock:
+            copied._seen, copied._unseen = self._seen.copy(), self._unseen.copy()
+            copied._parts = OrderedDict((key, replace(part)) for key, part in self._parts.items())
+            copied._marked = self._marked
+        return copied
 
     def show(self, scope: str, name: str, revision: str, raw: bytes | None, *, is_whole: bool = True) -> None:
         """Record that the session was shown the whole of a document, or wrote it.
@@ -147,6 +156,13 @@ class SessionMemories:
     def __init__(self) -> None:
         self._sessions: OrderedDict[str, SessionMemory] = OrderedDict()
         self._lock = Lock()
+
+    def copy(self) -> SessionMemories:
+        """The same records, which change apart from these."""
+        copied = SessionMemories()
+        with self._lock:
+            copied._sessions = OrderedDict((name, one.copy()) for name, one in self._sessions.items())
+        return copied
 
     def of(self, identifier: str) -> SessionMemory:
         """The record of a session; empty for a new one."""

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NewType, TypeAlias, Union, cast, get_args
 from commonplace.domain.changes import ClientCredit
 
 CommitMode: TypeAlias = Literal["auto", "manual"]
+ConfirmMode: TypeAlias = Literal["always", "bulk", "never"]
 Tier: TypeAlias = Literal["read", "propose", "write", "admin"]
 WikilinkStyle: TypeAlias = Literal["linktitle", "pagenametitle", "titlelink", "titlepagename"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -116,6 +117,13 @@ class Settings:
         Doc("Toolset of an MCP server.", default="`kb` with a kb.yaml, `pages` for a synced space, else `notes`"),
     ] = None
     tier: Annotated[Tier | None, Doc("What callers of a server may do; by default that of the toolset.")] = None
+    confirm: Annotated[
+        ConfirmMode,
+        Doc(
+            "Writes over MCP of which the client asks its person first: `always`; `bulk`: deletions, moves of several "
+            "files, and from 10 files or 100,000 bytes on; or `never`. A client that cannot ask gets a proposal."
+        ),
+    ] = "never"
     commit: Annotated[
         CommitMode,
         Doc("`auto`: each write through MCP is one commit; `manual`: writes are files until they are committed."),

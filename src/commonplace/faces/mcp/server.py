@@ -88,7 +88,7 @@ def build_server(toolset: Toolset, services: Services, tier: Tier, quota: Quota 
         server.add_request_handler("skills/list", types.PaginatedRequestParams, skills.list)
         server.add_request_handler("skills/get", SkillParams, skills.get)
         server.add_request_handler("resources/directory/read", DirectoryParams, skills.directory)
-    if toolset.asks:
+    if toolset.asks or services.confirm != "never":
         _let_ask(server, runner)
     return server
 

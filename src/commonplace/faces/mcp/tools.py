@@ -18,6 +18,7 @@ from commonplace.domain.cluster import recording_written
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.proposals import recording_proposed
+from commonplace.faces.access.callers import allows
 from commonplace.faces.errors import ERROR_MAPPINGS
 from commonplace.faces.lazy_module import LazyModule
 from commonplace.faces.mcp.connected_peer import input_required, is_modern, unable
@@ -25,6 +26,7 @@ from commonplace.faces.mcp.peers import InputNeeded, UnableError
 from commonplace.faces.mcp.runner import Runner
 from commonplace.faces.mcp.sdk import Context
 from commonplace.faces.mcp.toolset import (
+    PROPOSE,
     Blob,
     Call,
     ContentBlocks,
@@ -41,10 +43,12 @@ from commonplace.services.proposals.views import proposal_lines
 
 if TYPE_CHECKING:
     from commonplace.domain.findings import NewFindings
+    from commonplace.faces.mcp import confirmation
     from commonplace.services import findings, history
     from commonplace.services.services import Services
     from commonplace.services.writes import recorded, retries
 else:
+    confirmation = LazyModule("commonplace.faces.mcp.confirmation")
     history = LazyModule("commonplace.services.history")
     findings = LazyModule("commonplace.services.findings")
     recorded = LazyModule("commonplace.services.writes.recorded")
@@ -117,11 +121,19 @@ class ToolHandlers:
             recording_written() as written,
             recording_proposed() as proposed,
         ):
-            shown = _shown(row, call, arguments)
+            shown, more = self._confirmed(row, call, arguments)
         shown = _with_waiting(_with_kept(shown, in_no_commit(kept)), waiting)
-        result = _result(self._toolset, _with_proposals(shown, proposal_lines(proposed, call.proposals)))
+        result = _result(self._toolset, _with_proposals(shown, [*proposal_lines(proposed, call.proposals), *more]))
         sources = _sources(call.services, written) if before is None else _without_dropped(call.services, before)
         return {**result, "_meta": {SOURCES_META_KEY: sources}} if sources else result
+
+    def _confirmed(self, row: Tool, call: Call, arguments: JsonObject) -> tuple[ToolResult, Sequence[str]]:
+        """Run a tool, after the client's person has agreed if this server asks first."""
+        asks = call.services.confirm != "never" and allows(call.tier, "write")
+        if row.read_only or row.tier == PROPOSE or not asks:
+            return _shown(row, call, arguments), ()
+        row = row if self._toolset.proposes else replace(row, proposes=False)
+        return confirmation.confirmed(row, call, lambda tried: _shown(row, tried, arguments))
 
     @property
     def names(self) -> frozenset[str]:

@@ -248,6 +248,10 @@ class GitProposals:
         part = BranchPart({}, "Taken up", BASE)
         return self._facts(proposal.id, self.commit(proposal.id, [part], proposer, proposal.author), OPEN)
 
+    def discard(self, proposal: Proposal) -> None:
+        """Remove an open proposal without a trace; needs the lock."""
+        self._remove(OPEN + proposal.id, proposal.tip)
+
     def close(
         self, proposal: Proposal, state: ProposalState, word: str = "", commit: str = "", author: Author | None = None
     ) -> Proposal:

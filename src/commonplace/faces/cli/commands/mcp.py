@@ -26,6 +26,7 @@ class McpOptions:
 
     toolset: Annotated[str | None, typer.Option(metavar="NAME", help=about("toolset"))] = None
     tier: Annotated[str | None, typer.Option(metavar="read|propose|write|admin", help=about("tier"))] = None
+    confirm: Annotated[str | None, typer.Option(metavar="always|bulk|never", help=about("confirm"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
     transport: Annotated[
         Transport, typer.Option(metavar="stdio|http|sse", help="How messages travel; over HTTP at /mcp.")
@@ -40,6 +41,7 @@ class McpOptions:
         return {
             "toolset": self.toolset,
             "tier": self.tier,
+            "confirm": self.confirm,
             "commit": self.commit,
             "host": self.host,
             "port": self.port,

@@ -35,6 +35,7 @@ class ServeOptions:
         None
     )
     tier: Annotated[str | None, typer.Option(metavar="read|propose|write|admin", help=about("tier"))] = None
+    confirm: Annotated[str | None, typer.Option(metavar="always|bulk|never", help=about("confirm"))] = None
     commit: Annotated[str | None, typer.Option(metavar="manual|auto", help=about("commit"))] = None
     node_url: Annotated[str | None, typer.Option("--node-url", metavar="URL", help=about("node_url"))] = None
     peer: Annotated[list[str] | None, typer.Option("--peer", metavar="URL", help=about("peer"))] = None
@@ -65,6 +66,7 @@ class ServeOptions:
             "port": self.port,
             "toolset": self.toolset,
             "tier": self.tier,
+            "confirm": self.confirm,
             "commit": self.commit,
             "node_url": self.node_url,
             "peer": self.peer or None,

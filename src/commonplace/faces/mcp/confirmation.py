@@ -1,0 +1,233 @@
+"""Asks the client's person before a write: it is tried as a proposal, shown, and made if the person agrees.
+
+What is written afterwards must be what was shown, to the byte; else nothing is written.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, cast
+
+from commonplace.domain.activity import PlannedWrite, WriteWatch, current_watch, session_id, watched_by
+from commonplace.domain.errors import ConfigError, ConflictError, ForbiddenError
+from commonplace.domain.json import JsonObject
+from commonplace.domain.proposals import Proposer, record_proposed, recording_proposed
+from commonplace.faces.lazy_module import LazyModule
+from commonplace.faces.mcp.toolset import Call, Tool, ToolResult
+
+if TYPE_CHECKING:
+    from commonplace.faces import proposal_output
+    from commonplace.services.proposals import decisions, reports, views
+else:
+    decisions = LazyModule("commonplace.services.proposals.decisions")
+    reports = LazyModule("commonplace.services.proposals.reports")
+    views = LazyModule("commonplace.services.proposals.views")
+    proposal_output = LazyModule("commonplace.faces.proposal_output")
+
+BULK_FILES = 10
+"""Number of files of one call from which a write is large."""
+BULK_BYTES = 100_000
+"""Number of bytes of one call from which a write is large."""
+MAX_SHOWN = 4_000
+"""Maximum number of characters of diffs that a person is shown."""
+MAX_FILES = 20
+"""Maximum number of files that a person is shown."""
+CANNOT_ASK = "This client cannot ask its person before a write, so it waits as a proposal."
+ANSWERS = ("yes", "no", "as a proposal")
+
+_NOTHING: JsonObject = {}
+
+Run = Callable[[Call], ToolResult]
+
+
+@dataclass(slots=True)
+class _TrialWatch:
+    """Collects the writes of a trial; limits hold as for a real write."""
+
+    plan: list[PlannedWrite] = field(default_factory=list[PlannedWrite])
+    inner: WriteWatch | None = None
+
+    @contextmanager
+    def writing(self, write: PlannedWrite) -> Generator[Callable[[str], None]]:
+        """Check a write against the limits, without counting it."""
+        if self.inner is not None:
+            with self.inner.writing(write):
+                pass
+        self.plan.append(write)
+        yield _ignore
+
+    def reading(self, base: str, path: str) -> None:
+        """Do nothing."""
+
+
+@dataclass(slots=True)
+class _ConfirmedWatch:
+    """Allows the writes that were shown, in their order, and no others."""
+
+    plan: list[PlannedWrite]
+    inner: WriteWatch | None
+
+    def writing(self, write: PlannedWrite) -> AbstractContextManager[Callable[[str], None]]:
+        """Allow the next write if its bytes are those that were shown.
+
+        Raises:
+            ConflictError: they are not.
+        """
+        if not self.plan or dict(write.after) != dict(self.plan.pop(0).after):
+            raise ConflictError(
+                "The pages have changed since the write was shown, so it would not be the same. Nothing was written.",
+                kind="confirm",
+                hint="Read the pages again, and repeat the call: the person is asked again.",
+            )
+        return self.inner.writing(write) if self.inner else _allowed()
+
+    def reading(self, base: str, path: str) -> None:
+        """Do nothing."""
+
+
+def confirmed(row: Tool, call: Call, run: Run) -> tuple[ToolResult, Sequence[str]]:
+    """Run a writing tool after the client's person has agreed.
+
+    Args:
+        row: The tool.
+        call: The call, at a tier that writes.
+        run: Runs the tool.
+
+    Returns:
+        The result, and lines to add to it.
+
+    Raises:
+        InputNeeded: ends the call in the newer era, until the client answers.
+        ForbiddenError: the person said no.
+        ConflictError: the pages changed while the person was asked.
+        ConfigError: the tool's writes cannot be shown before they are made.
+        KnowledgeError: an error of the tool.
+    """
+    if not row.proposes:
+        raise ConfigError(
+            f"{row.name} cannot be shown before it is done, and this server asks first.",
+            kind="confirm",
+            hint="Serve without --confirm to use it.",
+        )
+    proposer = Proposer(call.caller, session_id("confirm", secrets.token_hex(16)), "", _client(call))
+    with ExitStack() as discarding:
+        discarding.callback(_discard, call, proposer)
+        shown, plan, proposed = _tried(call, proposer, run)
+        if not plan or (call.services.confirm == "bulk" and not _is_bulk(plan)):
+            return _made(call, plan, run, discarding), ()
+        if not call.peer.can("elicitation"):
+            return _left(shown, proposed, discarding), (CANNOT_ASK,)
+        answer, word = _answer(call, proposer, plan, row)
+        if answer == "yes":
+            return _made(call, plan, run, discarding), ()
+        if answer == "as a proposal":
+            return _left(shown, proposed, discarding), ()
+    raise ForbiddenError(
+        f"The person said no{f': {word}' if word else ''}. Nothing was written.",
+        kind="confirm",
+        hint="Ask what is wanted instead.",
+    )
+
+
+def _tried(call: Call, proposer: Proposer, run: Run) -> tuple[ToolResult, list[PlannedWrite], Mapping[str, str]]:
+    """The result, the writes and the proposals of a trial, in which the records of the session do not change."""
+    watch = _TrialWatch(inner=current_watch())
+    with views.proposing(call.services, proposer, writes=True) as view:
+        services = replace(view.services, sessions=call.services.sessions.copy())
+        session = call.session.copy() if call.session else None
+        with watched_by(watch), recording_proposed() as proposed:
+            shown = run(replace(call, services=services, served=services, session=session, proposer=proposer))
+    return shown, watch.plan, proposed
+
+
+def _made(call: Call, plan: list[PlannedWrite], run: Run, discarding: ExitStack) -> ToolResult:
+    """Make the writes of a plan."""
+    discarding.close()
+    with watched_by(_ConfirmedWatch(list(plan), current_watch())):
+        return run(call)
+
+
+def _left(shown: ToolResult, proposed: Mapping[str, str], discarding: ExitStack) -> ToolResult:
+    """Leave the trial as a proposal."""
+    discarding.pop_all()
+    for name, identifier in proposed.items():
+        record_proposed(name, identifier)
+    return shown
+
+
+def _answer(call: Call, proposer: Proposer, plan: Sequence[PlannedWrite], row: Tool) -> tuple[str, str]:
+    """One of `ANSWERS`, and the person's words."""
+    digest = _digest(plan)
+    name = f"confirm-{digest[:32]}"
+    properties: JsonObject = {
+        "answer": {"type": "string", "enum": list(ANSWERS), "title": "Write it?"},
+        "word": {"type": "string", "title": "Words to the agent"},
+    }
+    schema: JsonObject = {"type": "object", "properties": properties, "required": ["answer"]}
+    message = "\n".join([f"{row.title}: {row.name}", *_lines(call, proposer), f"Digest: {digest}"])
+    request: JsonObject = {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+    result = call.peer.ask({name: request})[name]
+    content = cast("JsonObject", result.get("content") or _NOTHING) if result.get("action") == "accept" else _NOTHING
+    answer = str(content.get("answer", "no"))
+    return answer if answer in ANSWERS else "no", str(content.get("word") or "")[:1_000]
+
+
+def _lines(call: Call, proposer: Proposer) -> list[str]:
+    """The diffs of a trial, with what they would cause."""
+    lines: list[str] = []
+    for found in decisions.listed(call.services.collections, proposer):
+        if proposer.gathers(found.proposal):
+            report = reports.report(call.services.collections, found, reports.FileRange(limit=MAX_FILES))
+            lines += proposal_output.report_lines(found, report, MAX_SHOWN)[1:]
+    return lines
+
+
+def _discard(call: Call, proposer: Proposer) -> None:
+    """Remove the proposals of a trial."""
+    for collection in call.services.collections:
+        if collection.proposals is not None:
+            branches = collection.proposals.branches
+            proposal = views.current_proposal(collection.proposals, proposer)
+            if proposal is not None:
+                with branches.locked():
+                    branches.discard(proposal)
+
+
+def _digest(plan: Sequence[PlannedWrite]) -> str:
+    """SHA-256 of what is written, in 64 hex digits: paths and bytes, in order."""
+    digest = sha256()
+    for write in plan:
+        for address, content in sorted(write.after.items()):
+            state = b"-" if content is None else b"+%d\0%s" % (len(content), content)
+            digest.update(b"%s\0%s\0%s" % (write.base.encode(), address.path.encode(), state))
+    return digest.hexdigest()
+
+
+def _is_bulk(plan: Sequence[PlannedWrite]) -> bool:
+    """Whether writes are large, or delete something. A move deletes the old file, and is large from two files on."""
+    gone = sum(
+        write.before.get(one) is not None and after is None for write in plan for one, after in write.after.items()
+    )
+    new = sum(
+        write.before.get(one) is None and after is not None for write in plan for one, after in write.after.items()
+    )
+    files = sum(len(write.after) for write in plan)
+    size = sum(len(content or b"") for write in plan for content in write.after.values())
+    return gone > min(new, 1) or files >= BULK_FILES or size >= BULK_BYTES
+
+
+def _client(call: Call) -> str:
+    return call.proposer.client if call.proposer else ""
+
+
+@contextmanager
+def _allowed() -> Generator[Callable[[str], None]]:
+    yield _ignore
+
+
+def _ignore(commit: str) -> None:
+    del commit

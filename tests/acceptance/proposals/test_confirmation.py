@@ -1,0 +1,161 @@
+"""`--confirm`: the client asks its person before a write, in both eras; what was shown is what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp_types import ElicitRequestParams, ElicitResult
+
+from agent import Agent, RefusedError, agent
+from at_propose import served
+from support import GitRepo, new_repo
+
+ERAS = ("auto", "legacy")
+Mode = Literal["auto", "legacy"]
+PAGES: dict[str, str | bytes] = {"a.md": "# A\n\none\n", "b.md": "# B\n\n[a](a.md)\n"}
+REPLACE = {"page": "a", "changes": [{"do": "replace", "old": "one", "text": "ONE"}]}
+
+
+class Person:
+    """Who answers the questions of a server."""
+
+    def __init__(self, answer: str = "yes", word: str = "", action: str = "accept") -> None:
+        self.asked: list[str] = []
+        self.answer, self.word, self.action = answer, word, action
+        self.meanwhile: Callable[[], object] = lambda: None
+        """Called before an answer."""
+
+    async def __call__(self, _context: object, params: ElicitRequestParams) -> ElicitResult:
+        self.asked.append(params.message)
+        self.meanwhile()
+        self.meanwhile = lambda: None
+        if self.action != "accept":
+            return ElicitResult(action="decline")
+        return ElicitResult(action="accept", content={"answer": self.answer, "word": self.word})
+
+
+@contextmanager
+def asking(
+    repo: GitRepo, person: Person | None, confirm: str = "always", mode: Mode = "auto", toolset: str = "notes"
+) -> Generator[Agent]:
+    """An agent at a server that asks first; None for a client that cannot ask."""
+    more: dict[str, Any] = {"elicitation_callback": person} if person else {}
+    line = ("mcp", repo.path, "--toolset", toolset, "--tier", "write", "--commit", "auto", "--no-embed")
+    with agent(*line, "--confirm", confirm, mode=mode, **more) as client:
+        yield client
+
+
+def branches(repo: GitRepo) -> list[str]:
+    return repo.git("branch", "--list", "proposals/*", "--format=%(refname:short)").split()
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_write_is_shown_and_made_as_shown(tmp_path: Path, mode: Mode) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person()
+    with asking(repo, person, mode=mode) as client:
+        client.text("read", page="a")
+        said = client.text("edit", **REPLACE)
+        assert "PROPOSED" not in said
+        assert client.text("move", page="a", to="sub/c").startswith("Moved")
+    first, second = person.asked
+    assert "-one\n+ONE" in first
+    assert "Digest: " in first
+    assert "renamed from a.md to sub/c.md" in second
+    assert (repo.path / "sub" / "c.md").read_text() == "# A\n\nONE\n"
+    assert (repo.path / "b.md").read_text() == "# B\n\n[a](sub/c.md)\n"
+    assert branches(repo) == []
+    assert repo.git("rev-list", "--count", "HEAD") == "3"
+    assert repo.git("rev-parse", "--short=12", "HEAD~1") in said
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("action", ["accept", "decline"])
+def test_a_no_writes_nothing_and_its_words_arrive(tmp_path: Path, mode: Mode, action: str) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person("no", "Keep it", action)
+    with asking(repo, person, mode=mode) as client:
+        client.text("read", page="a")
+        before = served(repo.path)
+        with pytest.raises(RefusedError, match="The person said no" + (": Keep it" if action == "accept" else "")):
+            client.text("edit", **REPLACE)
+        assert served(repo.path) == before
+        assert branches(repo) == []
+        person.answer, person.action = "yes", "accept"
+        client.text("edit", **REPLACE)
+    assert "ONE" in (repo.path / "a.md").read_text()
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_an_answer_can_leave_it_as_a_proposal(tmp_path: Path, mode: Mode) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person("as a proposal")
+    with asking(repo, person, mode=mode) as client:
+        client.text("read", page="a")
+        before = served(repo.path)
+        assert "PROPOSED, not yet in the base" in client.text("edit", **REPLACE)
+        assert served(repo.path) == before
+        (branch,) = branches(repo)
+        assert branch.partition("/")[2] in client.text("proposals", action="list")
+        client.text("proposals", action="accept", id=branch.partition("/")[2])
+    assert "ONE" in (repo.path / "a.md").read_text()
+
+
+def test_a_client_that_cannot_ask_gets_a_proposal_and_is_told(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "tea", PAGES)
+    before = served(repo.path)
+    with asking(repo, None) as client:
+        client.text("read", page="a")
+        said = client.text("edit", **REPLACE)
+        assert "cannot ask its person" in said
+        assert "PROPOSED" in said
+    assert served(repo.path) == before
+    assert len(branches(repo)) == 1
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_page_that_changes_while_the_person_is_asked_is_not_written_unseen(tmp_path: Path, mode: Mode) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person()
+    changed = "# A\n\none\n\nsince\n"
+    person.meanwhile = lambda: repo.write("a.md", changed)
+    with asking(repo, person, mode=mode) as client:
+        client.text("read", page="a")
+        result = client.raw("edit", **REPLACE)
+    text = (repo.path / "a.md").read_text()
+    if result.is_error:
+        assert "Nothing was written" in str(result.content)
+        assert text == changed
+    else:  # the newer era: the call began again, and the person was shown the new page
+        assert len(person.asked) == 2
+        assert " since" in person.asked[1]
+        assert text == changed.replace("one", "ONE")
+    assert branches(repo) == []
+
+
+def test_bulk_asks_for_what_is_large_or_deletes(tmp_path: Path) -> None:
+    repo, person = new_repo(tmp_path / "tea", PAGES), Person()
+    with asking(repo, person, "bulk") as client:
+        client.text("read", page="a")
+        client.text("edit", **REPLACE)
+        client.text("move", page="a", to="sub/c")
+        assert person.asked == []
+        client.text("write", page="long", text="# Long\n\n" + "word " * 25_000)
+        assert len(person.asked) == 1
+        client.text("read", page="b")
+        client.text("delete", page="b")
+        assert len(person.asked) == 2
+    assert not (repo.path / "b.md").exists()
+
+
+def test_each_toolset_asks_or_says_that_it_cannot(tmp_path: Path) -> None:
+    wiki, person = new_repo(tmp_path / "wiki", PAGES), Person()
+    with asking(wiki, person, toolset="wiki") as client:
+        assert client.text("write_note", path="C", content="# C\n").startswith("Created C")
+    assert (wiki.path / "C.md").read_text() == "# C\n"
+    base = new_repo(tmp_path / "kb", {**PAGES, "kb.yaml": "name: kb\ntypes:\n  note: {}\n"})
+    with asking(base, person, toolset="kb") as client:
+        made = client.raw("kb_create", title="New", kb_name="kb", entry_type="note", body="x")
+        assert not made.is_error, made
+    assert (base.path / "new.md").exists() or list(base.path.rglob("new.md"))
+    assert len(person.asked) == 2
