@@ -165,11 +165,11 @@ def outline(document: Document, all_parts: Sequence[DocumentPart], current: int,
         headings = [one for one in headings if one.level in top]
     least = min((one.level for one in headings), default=1)
     rows: list[OutlineRow] = []
-    for one in headings:
+    left = len(headings) - MAX_OUTLINE
+    for one in headings[: MAX_OUTLINE + 1]:
         part = next((p.number for p in all_parts if p.start <= one.start < p.end), 1)
         base = "" if part == current else page_url if part == 1 else f"{page_url}?part={part}"
         rows.append(OutlineRow(one.level - least + 1, one.heading or "(no text)", f"{base}#{one.anchor}"))
-    left = len(rows) - MAX_OUTLINE
     return [*rows[:MAX_OUTLINE], OutlineRow(1, f"\u2026 {left:,} more", rows[MAX_OUTLINE].url)] if left > 0 else rows
 
 
