@@ -183,6 +183,26 @@ def test_the_keyboard_leaves_the_editor_and_reaches_everything(page: Page, serve
     raise AssertionError("Tab does not reach Save")
 
 
+def test_a_page_of_a_megabyte_is_written_with_the_part_at_the_cursor_beside(
+    page: Page, server: Server, repo: GitRepo
+) -> None:
+    row = "## Part {0}\n\nWords of **part {0}**, see [[tea]].\n\n- [ ] one\n\n"
+    text = "# Big\n\n" + "".join(row.format(number) for number in range(17_000))
+    repo.commit("Large", **{"big.md": text})
+    html_of(server, "/p/big")
+    page.add_init_script("localStorage.setItem('edit-view', 'both')")
+    opened(page, f"{server.url}/edit/big")
+    editor(page)
+    page.keyboard.type("The last words.")
+    preview = page.locator(".edit-preview")
+    expect(preview).to_contain_text("The last words.", timeout=20_000)
+    expect(preview).to_contain_text("The part where the cursor is.")
+    expect(preview).not_to_contain_text("Part 100 ")
+    page.keyboard.press("Control+s")
+    page.wait_for_url("**/p/big")
+    assert (repo.path / "big.md").read_text() == f"{text}The last words."
+
+
 def test_boxes_are_ticked_in_place_one_after_the_other(page: Page, server: Server, repo: GitRepo) -> None:
     opened(page, f"{server.url}/p/tea")
     page.evaluate("window.same = true")

@@ -372,7 +372,8 @@ def rendered_text(request: PageRequest, collection: Collection, address: Address
     offset = _offset_of(raw, line)
     part = next((one for one in reversed(parts) if one.start <= offset), parts[0])
     html = shown.rendered_now(request, collection, document, (part.start, part.end))
-    return page(request, "rendered.html", html=html, part=part, parts=parts, findings=document.findings)
+    is_part = len(parts) > 1 or bool(request.form.get("excerpt"))
+    return page(request, "rendered.html", html=html, is_part=is_part, findings=document.findings)
 
 
 def _offset_of(raw: bytes, line: int) -> int:

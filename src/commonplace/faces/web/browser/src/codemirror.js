@@ -12,6 +12,7 @@ import { tags } from "@lezer/highlight";
 import { completions } from "./editor-completions.js";
 import { FORMATS, toggleMarks } from "./editor-formats.js";
 
+const LARGE = 100_000;
 const HIGHLIGHTS = HighlightStyle.define([
   { tag: tags.heading, fontWeight: "650", color: "var(--tok-name)" },
   { tag: tags.strong, fontWeight: "650" },
@@ -61,21 +62,27 @@ export function createView(form) {
   const view = new EditorView({
     root,
     parent: root,
-    state: EditorState.create({ doc: area.value, extensions: extensions(form, label) }),
+    state: EditorState.create({ doc: area.value, extensions: extensions(form, area, label) }),
   });
   area.hidden = true;
   form.querySelector(`label[for="${area.id}"]`)?.addEventListener("click", () => view.focus());
   return view;
 }
 
-function extensions(form, label) {
+/** Front matter is read as YAML, except in a large text: its parser reads the whole body anew at every key. */
+function language(text) {
+  const content = markdown({ base: markdownLanguage, completeHTMLTags: false });
+  return text.startsWith("---") && text.length < LARGE ? yamlFrontmatter({ content }) : content;
+}
+
+function extensions(form, area, label) {
   return [
     history(),
     drawSelection(),
     highlightSelectionMatches({ minSelectionLength: 3 }),
     search({ top: true }),
     EditorView.lineWrapping,
-    yamlFrontmatter({ content: markdown({ base: markdownLanguage, completeHTMLTags: false }) }),
+    language(area.value),
     syntaxHighlighting(HIGHLIGHTS),
     autocompletion({ override: completions(form), icons: false, maxRenderedOptions: 50 }),
     keymap.of([

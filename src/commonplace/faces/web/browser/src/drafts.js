@@ -17,9 +17,15 @@ export function startDraft(form, view) {
 
   return { write, discard, stop };
 
+  /** Comparing large texts takes long, and almost all differ in length. */
+  function isOpened() {
+    const { doc } = view.state;
+    return doc.length === opened.length && doc.eq(opened);
+  }
+
   function write() {
     if (!dirty) return;
-    if (view.state.doc.eq(opened) && form.dataset.unsaved !== "true") return forget();
+    if (isOpened() && form.dataset.unsaved !== "true") return forget();
     const { revision, base } = form.elements;
     const draft = { text: view.state.doc.toString(), revision: revision.value, base: base?.value ?? "", when: Date.now() };
     try {
@@ -51,7 +57,7 @@ export function startDraft(form, view) {
   }
 
   function ask(event) {
-    if (!dirty || (view.state.doc.eq(opened) && form.dataset.unsaved !== "true")) return;
+    if (!dirty || (isOpened() && form.dataset.unsaved !== "true")) return;
     write();
     event.preventDefault();
     event.returnValue = "";

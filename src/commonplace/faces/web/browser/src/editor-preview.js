@@ -1,5 +1,7 @@
 // The preview of an edit form: the server's own rendering, beside the text or in place of it.
 const LEAST_WAIT = 250;
+const LARGE = 150_000;
+const AROUND = 30_000;
 const VIEWS = ["text", "both", "preview"];
 const STORED = "edit-view";
 
@@ -56,7 +58,7 @@ export function startPreview(form, view) {
     running = new AbortController();
     const { signal } = running;
     const started = performance.now();
-    const body = new URLSearchParams({ text: doc.toString(), line: String(doc.lineAt(selection.main.head).number) });
+    const body = new URLSearchParams(excerpt(doc, selection.main.head));
     for (const name of ["section", "path"]) if (form.elements[name]) body.set(name, form.elements[name].value);
     try {
       const response = await fetch(form.dataset.preview, { method: "POST", body, signal });
@@ -70,6 +72,15 @@ export function startPreview(form, view) {
       // a later change renders anew; without an answer the last preview stays
     }
   }
+}
+
+/** The whole text, or of a large one the sections around the cursor. */
+function excerpt(doc, head) {
+  if (doc.length <= LARGE) return { text: doc.toString(), line: String(doc.lineAt(head).number) };
+  const last = doc.lineAt(Math.min(doc.length, head + AROUND)).to;
+  let line = doc.lineAt(Math.max(0, head - AROUND));
+  while (line.from && !/^#{1,6} /.test(line.text) && line.to < head) line = doc.lineAt(line.to + 1);
+  return { text: doc.sliceString(line.from, last), excerpt: "1" };
 }
 
 function stored() {
