@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.domain.activity import WriteLimits
 from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.access.callers import TIERS
 from commonplace.faces.web.routes import EDITING
@@ -215,6 +216,27 @@ def test_each_tier_edits_as_it_may_and_the_key_is_the_author(
         form = fields(page(server, "/edit/tea", key=keys["write"]))
         assert sent(server, "/edit/tea", key=keys["write"], **{**form, "text": TEA + "\nMore.\n"}).status == 303
     assert repo.git("log", "-1", "--format=%an <%ae>") == "Grace write <grace-write@localhost>"
+
+
+def test_a_key_that_is_limited_to_a_folder_edits_only_there(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    limits = WriteLimits(folders=("own",))
+    key, _ = KeyStore(tmp_path / "state" / "commonplace").create("Narrow", "write", limits=limits)
+    with served(repo.path, "--commit", "auto") as server:
+        form = fields(page(server, "/edit/tea", key=key))
+        answer = sent(server, "/edit/tea", key=key, **{**form, "text": "# Mine\n"})
+        assert answer.status == 403
+        assert "own/" in answer.body.decode()
+        assert fields(answer.body.decode())["text"] == "# Mine\n", "what was written is not lost"
+        moved = fields(page(server, "/move/tea?to=own/", key=key), '<form class="edit-foot" method="post"')
+        assert sent(server, "/move/tea", key=key, **moved).status == 403
+        gone = fields(page(server, "/delete/tea", key=key), '<form class="edit-foot"')
+        assert sent(server, "/delete/tea", key=key, **gone).status == 403
+        assert sent(server, "/new/", key=key, path="own/tea", text="# Mine\n").status == 303
+    assert (repo.path / "tea.md").read_text() == TEA
+    assert (repo.path / "own/tea.md").read_text() == "# Mine\n"
 
 
 def test_what_a_proposer_saves_waits_for_a_person(repo: GitRepo) -> None:
