@@ -73,7 +73,8 @@ def rendered(request: PageRequest, collection: Collection, document: Document, s
 
 def rendered_now(request: PageRequest, collection: Collection, document: Document, span: tuple[int, int]) -> Markup:
     """Like `rendered`, but not cached: for a text that is being written."""
-    return Markup(renderer_for(request, collection).document(document, span))  # noqa: S704 - sanitized
+    renderer = replace(renderer_for(request, collection), tasks=True)
+    return Markup(renderer.document(document, span))  # noqa: S704 - sanitized
 
 
 def for_reader(html: Markup, edit_url: str) -> Markup:

@@ -96,6 +96,8 @@ class Renderer:
     """The documents that are being rendered, outermost first. Used to detect recursive embeds."""
     visible: Visible = _as_it_is
     """Blanks withheld text of embedded documents."""
+    tasks: bool = False
+    """Whether the boxes of tasks name their place, in the attribute `TASK_ATTRIBUTE`."""
 
     def document(self, document: Document, span: tuple[int, int] | None = None) -> str:
         """A document's body, or the bytes `[start, end)` of the document, as sanitized HTML."""
@@ -126,7 +128,7 @@ class Renderer:
             source = source + b"\n\n" + definitions(raw[document.body_start :])
         anchors = {one.start - start: one.anchor for one in document.sections if one.level} if with_anchors else {}
         footnotes = Footnotes(scope=f"{MAX_EMBEDS - self.embeds.left}-" if self.within else "")
-        offset = start if with_anchors and document.decodable else -1
+        offset = start if self.tasks and with_anchors and document.decodable else -1
         return _Body(self.links(document), footnotes, budget=budget, offset=offset).html(source, anchors)
 
     def links(self, document: Document) -> LinkSource:
