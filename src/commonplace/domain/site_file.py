@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,6 @@ MAX_STYLE_BYTES = 200_000
 MAX_TEXT = 2_000
 """Maximum number of characters of a text."""
 IMAGE_SUFFIXES = (".svg", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".ico", ".avif")
-LANGUAGES = ("en", "de", "es", "fr", "zh", "ja")
-"""Languages of the interface."""
 HIDDEN_KEYS = frozenset(
     {
         *("cssclass", "cssclasses", "permalink", "publish", "slug", "url", "draft", "unlisted", "layout", "template"),
@@ -78,8 +76,6 @@ class SiteSettings:
     """Color of links as `#rrggbb` in lower case; "" for the default."""
     footer: str = ""
     """Markdown below every page."""
-    language: str = ""
-    """Language of the interface; "" for English."""
     start: str = ""
     """The start page as a link names it: a path, title or alias; "" for `Home`, `index` or `README`."""
     edit_url: str = ""
@@ -89,8 +85,6 @@ class SiteSettings:
     navigation: Json = None
     """The list `navigation`, as in `mkdocs.yml`; None for none."""
     hidden_keys: frozenset[str] = HIDDEN_KEYS
-    absolute_urls: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Beginnings of links that belong to another site (`/windows/`), each with the address of that site."""
     publish: PublishRules = PublishRules()
     findings: tuple[Finding, ...] = ()
 
@@ -142,9 +136,6 @@ def _settings(values: JsonObject, findings: tuple[Finding, ...]) -> SiteSettings
         url=f"{url.rstrip('/')}/" if url else "",
         navigation=values.get("navigation"),
         hidden_keys=HIDDEN_KEYS if hidden is None else frozenset(map(text_of, list_of(hidden))),
-        absolute_urls={
-            prefix: text_of(site).rstrip("/") for prefix, site in mapping_of(values.get("absolute_urls")).items()
-        },
         publish=PublishRules(
             exclude=tuple(text_of(one).strip("/") for one in list_of(publish.get("exclude"))),
             only_marked=bool_of(publish.get("only_marked")) is True,
@@ -183,10 +174,6 @@ def _accent(value: Json) -> str:
     return (
         "" if isinstance(value, str) and _ACCENT.fullmatch(value) else 'must be a color such as "#0b5a78", in quotes.'
     )
-
-
-def _language(value: Json) -> str:
-    return "" if value in LANGUAGES else f"must be one of {', '.join(LANGUAGES)}."
 
 
 def _web(value: Json) -> str:
@@ -238,12 +225,6 @@ def entry_targets(value: Json) -> Iterator[str]:
             pending += [*list_of(item), *mapping_of(item).values()][::-1]
 
 
-def _absolute_urls(value: Json) -> str:
-    pairs = mapping_of(value)
-    wrong = not pairs or any(not key.startswith("/") or _web(site) for key, site in pairs.items())
-    return "must name a site for each beginning of a link: `/windows/: https://example.org`." if wrong else ""
-
-
 def _publish(value: Json) -> str:
     keys = {"exclude", "only_marked"}
     pairs = mapping_of(value)
@@ -256,11 +237,11 @@ def _publish(value: Json) -> str:
     )
 
 
-_TEXTS = ("title", "description", "logo", "favicon", "style", "footer", "language", "start", "edit_url")
+_TEXTS = ("title", "description", "logo", "favicon", "style", "footer", "start", "edit_url")
 _CHECKS: Mapping[str, Callable[[Json], str]] = {
     "title": _text, "description": _text, "logo": _file(*IMAGE_SUFFIXES), "favicon": _file(*IMAGE_SUFFIXES),
-    "accent": _accent, "style": _file(".css"), "footer": _text, "language": _language, "start": _text,
+    "accent": _accent, "style": _file(".css"), "footer": _text, "start": _text,
     "navigation": _navigation, "edit_url": _edit_url, "url": _web, "hidden_keys": _texts,
-    "absolute_urls": _absolute_urls, "publish": _publish,
+    "publish": _publish,
 }  # fmt: skip
 """Check of each key: returns the error in a value; "" if there is none."""

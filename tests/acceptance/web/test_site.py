@@ -23,7 +23,6 @@ favicon: files/logo.svg
 accent: "#f80"
 style: files/own.css
 footer: By the [[Tides|crew]] & <script>alert(1)</script>.
-language: en
 start: Tides
 edit_url: https://forge.example/edit/{path}
 hidden_keys: [secretkey]

@@ -32,7 +32,6 @@ Color = tuple[int, int, int]
 class Appearance:
     """The parts of a page around its text that a base declares; each is "" without a declaration."""
 
-    language: str = "en"
     logo: str = ""
     favicon: str = ""
     style: str = ""
@@ -52,7 +51,6 @@ def appearance(request: PageRequest, collection: Collection | None) -> Appearanc
     urls, name = request.urls, collection.name
     style = style_sheet(collection, settings)
     return Appearance(
-        language=settings.language or "en",
         logo=urls.file(name, settings.logo) if picture_fits(collection, settings.logo) else "",
         favicon=urls.file(name, settings.favicon) if picture_fits(collection, settings.favicon) else "",
         style=urls.view("style", name, "", v=blake2b(style.encode(), digest_size=6).hexdigest()) if style else "",

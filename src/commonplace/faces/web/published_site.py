@@ -332,7 +332,6 @@ class Publication:
     def _appearance(self) -> Appearance:
         settings, name = self._site.settings, self._collection.name
         return Appearance(
-            language=settings.language or "en",
             logo=self._urls.file(name, settings.logo) if picture_fits(self._whole, settings.logo) else "",
             favicon=self._urls.file(name, settings.favicon) if picture_fits(self._whole, settings.favicon) else "",
             style=self._urls.view("style", name, "") if self._style else "",
