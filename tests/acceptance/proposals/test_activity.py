@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from forms import fields, page, sent
 from serving import Answer, Server, create_key, served
 from shell import Shell
 from support import GitRepo, new_repo
@@ -190,3 +191,16 @@ def test_keys_are_listed_with_their_limits_and_a_damaged_limit_lets_nobody_in(si
     for wrong in ({"pages": "5"}, {"pages": -1}, {"folder": ["inbox"]}):
         file.write_text(json.dumps({"keys": [{**stored["keys"][0], "limits": wrong}]}))
         assert site.rest(key, "GET", "/pages").status == 500, wrong
+
+
+def test_limits_and_activity_in_the_browser(site: Site) -> None:
+    bound = create_key("bound", "--tier", "write", "--folder", "inbox")
+    form = fields(page(site.server, "/edit/B", key=bound))
+    refused = sent(site.server, "/edit/B", key=bound, **{**form, "text": form["text"].replace("beta", "BETA")})
+    assert (refused.status, b"writes in inbox/ only" in refused.body) == (403, True)
+    assert (site.repo.path / "B.md").read_text() == PAGES["B.md"]
+    form = fields(page(site.server, "/edit/inbox/A", key=bound))
+    allowed = sent(site.server, "/edit/inbox/A", key=bound, **{**form, "text": form["text"].replace("alpha", "ALPHA")})
+    assert allowed.status == 303
+    (row,) = site.rest(bound, "GET", "/activity").json["sessions"]
+    assert (row["face"], row["name"], row["writes"]) == ("web", "bound", 1)
