@@ -24,7 +24,7 @@ from commonplace.services.collections import Collection, Collections, unique_nam
 from commonplace.services.extensions import NO_EXTENSIONS
 from commonplace.services.services import Services
 from commonplace.settings import Settings, in_git, is_folder
-from commonplace.store.activity_log import FileActivityLog, FileHourlyUses
+from commonplace.store.activity_log import FileAccessLog, FileHourlyUses
 
 if TYPE_CHECKING:
     from commonplace.domain.cluster import SharedBase
@@ -94,7 +94,7 @@ class Application:
             collections=collections,
             credit=settings.commit_client,
             confirm=settings.confirm,
-            activity=FileActivityLog(settings.state_dir / "activity"),
+            activity=FileAccessLog(settings.state_dir / "activity"),
             uses=FileHourlyUses(settings.state_dir / "activity"),
             providers=tuple(one.opens(context) for one in registered() if one.opens is not None),
         )

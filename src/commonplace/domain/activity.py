@@ -130,7 +130,7 @@ class PlannedWrite:
     """Id of the proposal; "" for a write to what is served."""
 
 
-class ActivityLog(Protocol):
+class AccessLog(Protocol):
     """The reads and writes of the last `KEPT_DAYS` days on this machine."""
 
     def add(self, access: Access) -> None:

@@ -16,8 +16,8 @@ from commonplace.domain.errors import IndexingError, KnowledgeError, Unavailable
 from commonplace.domain.ports import Index, Progress
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.similarity import ChunkHit, Coverage, EmbeddingStatus, NearDocument
-from commonplace.embed.embedding_run import VectorStore
 from commonplace.embed.models import Model, missing_model
+from commonplace.embed.vector_store import VectorStore
 
 if TYPE_CHECKING:
     from commonplace.embed.vector_space import VectorQuery

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from commonplace.domain.activity import KEPT_DAYS, Access, ActivityLog, Actor
+from commonplace.domain.activity import KEPT_DAYS, Access, AccessLog, Actor
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
@@ -197,7 +197,7 @@ def _of_session(services: Services, session: str) -> Sequence[Access]:
     return found
 
 
-def _log(services: Services) -> ActivityLog:
+def _log(services: Services) -> AccessLog:
     if services.activity is None:
         raise InvalidInputError("No activity is recorded here.", kind="session", hint="See the commits of the folder.")
     return services.activity

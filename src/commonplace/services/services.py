@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from commonplace.domain.activity import NO_LIMITS, ActivityLog, Actor, ConfirmMode, HourlyUses, WriteLimits
+from commonplace.domain.activity import NO_LIMITS, AccessLog, Actor, ConfirmMode, HourlyUses, WriteLimits
 from commonplace.domain.changes import ClientCredit
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.change_feed import ChangeFeed
@@ -46,7 +46,7 @@ class Services:
     """Way in which commits credit the caller's program."""
     sessions: SessionMemories = field(default_factory=SessionMemories)
     """The documents that each session was shown."""
-    activity: ActivityLog | None = None
+    activity: AccessLog | None = None
     """The log of what sessions read and write; None if it is not recorded."""
     uses: HourlyUses | None = None
     """The counts of what each key has written in the last hour; None if nothing is counted."""

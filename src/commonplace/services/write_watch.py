@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from commonplace.domain.activity import (
     NO_LIMITS,
     Access,
-    ActivityLog,
+    AccessLog,
     Actor,
     HourlyUse,
     HourlyUses,
@@ -36,7 +36,7 @@ class CallWatch:
     """`domain.activity.WriteWatch` of one call."""
 
     actor: Actor
-    log: ActivityLog
+    log: AccessLog
     uses: HourlyUses
     limits: WriteLimits = NO_LIMITS
     reads: bool = False

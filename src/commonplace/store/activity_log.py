@@ -30,8 +30,8 @@ MAX_FILES = 1_000
 _FACES: Mapping[str, FaceName] = {"mcp": "mcp", "rest": "rest", "web": "web", "cli": "cli", "lsp": "lsp"}
 
 
-class FileActivityLog:
-    """`domain.activity.ActivityLog` in a folder.
+class FileAccessLog:
+    """`domain.activity.AccessLog` in a folder.
 
     Args:
         folder: The folder; created by the first entry.

@@ -143,7 +143,7 @@ def test_a_field_at_the_top_and_below_metadata_is_read_and_written_as_one(writer
     assert head in (folder / "one/fields.md").read_text()
     rows = [
         writer.call("kb_list_entries", kb_name="one", tag=None)["entries"],
-        writer.call("kb_search", query="Text", kb_name="one", fields=["metadata"])["results"],
+        writer.call("kb_search", query="Text", kb_name="one")["results"],
     ]
     for entries in rows:
         assert [one["metadata"]["category"] for one in entries if one["id"] == "fields"] == ["rigging"]

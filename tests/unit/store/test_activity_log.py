@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.activity import KEPT_DAYS, Access, Actor, HourlyUse
-from commonplace.store.activity_log import MAX_FILES, FileActivityLog, FileHourlyUses
+from commonplace.store.activity_log import MAX_FILES, FileAccessLog, FileHourlyUses
 
 DAY = 86_400.0
 NOW = 1_800_000_000.0
@@ -20,7 +20,7 @@ def access(when: float, **more: object) -> Access:
 
 
 def test_what_is_added_is_read_again_in_order(tmp_path: Path) -> None:
-    log = FileActivityLog(tmp_path / "activity", lambda: NOW)
+    log = FileAccessLog(tmp_path / "activity", lambda: NOW)
     rows = [
         access(NOW - DAY, read=("a.md", "b\u2028.md")),
         access(NOW - 2, commit="c" * 40),
@@ -38,7 +38,7 @@ def test_what_is_added_is_read_again_in_order(tmp_path: Path) -> None:
 
 def test_it_is_kept_for_30_days(tmp_path: Path) -> None:
     now = [NOW]
-    log = FileActivityLog(tmp_path, lambda: now[0])
+    log = FileAccessLog(tmp_path, lambda: now[0])
     log.add(access(NOW, commit="c" * 40))
     now[0] = NOW + KEPT_DAYS * DAY
     assert len(log.accesses(["one"])) == 1
@@ -53,19 +53,19 @@ def test_it_is_kept_for_30_days(tmp_path: Path) -> None:
 def test_damaged_lines_are_left_out_and_a_full_disk_fails_no_call(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    log = FileActivityLog(tmp_path, lambda: NOW)
+    log = FileAccessLog(tmp_path, lambda: NOW)
     log.add(access(NOW, commit="c" * 40))
     (path,) = tmp_path.glob("*.jsonl")
     damaged = b'{"when": 1\n[]\nnull\n{"when": "x", "face": "mcp"}\n{"when": 1, "face": "other"}\n\xff\n'
     path.write_bytes(damaged + path.read_bytes())
     assert len(log.accesses(["one"])) == 1
     (tmp_path / "file").write_text("")
-    FileActivityLog(tmp_path / "file" / "activity").add(access(NOW))
+    FileAccessLog(tmp_path / "file" / "activity").add(access(NOW))
     assert "activity cannot be recorded" in caplog.text
 
 
 def test_the_files_of_a_very_large_write_are_not_listed(tmp_path: Path) -> None:
-    log = FileActivityLog(tmp_path, lambda: NOW)
+    log = FileAccessLog(tmp_path, lambda: NOW)
     log.add(access(NOW, files={f"{number}.md": ("", "e" * 40) for number in range(MAX_FILES + 1)}))
     assert [one.files for one in log.accesses(["one"])] == [None]
 

@@ -261,10 +261,12 @@ def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
 
 BATCH_CHARACTERS = 32_000
 """Maximum number of characters of all bodies in one batch: about 8,000 tokens."""
-SNIPPET_CHARACTERS = 70
+SNIPPET_CHARACTERS = 64
 """Length of a snippet in characters; it is in the structured content and in the text."""
 SUMMARY_CHARACTERS = 60
 """Length of a summary in characters that a hit has in the structured content."""
+METADATA_CHARACTERS = 160
+"""Maximum length in characters of the JSON of `metadata` in a hit; longer ones need `fields`."""
 BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
 """Keys of a hit in the text block of kb_search, unless their value is the default."""
 
@@ -464,13 +466,12 @@ def _field_warnings(collections: Sequence[Collection], fields: Sequence[str] | N
 
 
 def _short(row: dict[str, Json]) -> dict[str, Json]:
-    """A hit without what only a reader of the entry needs: `fields` or `kb_get` has that."""
+    """A hit without long values: `fields` or `kb_get` has these."""
     summary = row["summary"]
     shown = row | {
         "summary": snippet(summary, HighlightTerms({}), SUMMARY_CHARACTERS) if isinstance(summary, str) else None
     }
-    left_out = {"metadata"} | ({"importance"} if row["importance"] == DEFAULT_IMPORTANCE else set[str]())
-    return {key: value for key, value in shown.items() if key not in left_out}
+    return {key: value for key, value in shown.items() if key != "metadata" or size_of(value) <= METADATA_CHARACTERS}
 
 
 def _brief(row: JsonObject, bases: int) -> JsonObject:
