@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import http.server
+import json
 import threading
 from collections.abc import Iterator
 from functools import partial
+from hashlib import blake2b
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from shell import Shell
 from support import GitRepo, new_repo
 
 CANARY = "canary7"
+MANIFEST = ".commonplace-publish.json"
 SITE = """title: Harbour
 description: All about it.
 logo: files/logo.svg
@@ -224,6 +227,78 @@ def test_a_link_inside_the_output_leads_nowhere_else(repo: GitRepo, tmp_path: Pa
     done = Shell(repo.path.parent)("publish", str(repo.path), str(out))
     assert done.code != 0
     assert list(elsewhere.iterdir()) == []
+
+
+def _forge(out: Path, files: dict[str, str]) -> None:
+    """Add files to the manifest of a publication."""
+    manifest = json.loads((out / MANIFEST).read_text())
+    manifest["files"] |= files
+    (out / MANIFEST).write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    "name", ["{0}/mine.txt", "../mine.txt", "guides/../../mine.txt", "link/mine.txt", "a\0b", "\ud800"]
+)
+def test_a_forged_manifest_removes_nothing_elsewhere(repo: GitRepo, tmp_path: Path, name: str) -> None:
+    out, mine = tmp_path / "site", tmp_path / "mine.txt"
+    publish(repo, out)
+    mine.write_text("mine")
+    (out / "link").symlink_to(tmp_path)
+    _forge(out, {name.format(tmp_path): blake2b(b"mine", digest_size=12).hexdigest()})
+    done = Shell(repo.path.parent)("publish", str(repo.path), str(out))
+    assert mine.read_text() == "mine"
+    if name == "link/mine.txt":
+        assert (done.code, "link/mine.txt is left in the folder" in done.stderr) == (0, True)
+    else:
+        assert (done.code, "that no publication wrote" in done.stderr) == (4, True)
+
+
+def test_files_that_others_have_changed_are_left_and_links_become_files(repo: GitRepo, tmp_path: Path) -> None:
+    out, mine = tmp_path / "site", tmp_path / "mine.txt"
+    publish(repo, out)
+    mine.write_text("mine")
+    (out / "gone.html").write_text("changed")
+    (out / "own.html").write_text("as it was")
+    _forge(out, {"gone.html": "0" * 24, "own.html": blake2b(b"as it was", digest_size=12).hexdigest()})
+    crew = (out / "crew.html").read_bytes()
+    for name in ("crew.html", f"{MANIFEST}.new"):
+        (out / name).unlink(missing_ok=True)
+        (out / name).symlink_to(mine)
+    done = Shell(repo.path.parent)("publish", str(repo.path), str(out))
+    assert (done.code, "gone.html is left in the folder" in done.stderr) == (0, True)
+    assert (out / "gone.html").read_text() == "changed"
+    assert not (out / "own.html").exists()
+    assert ((out / "crew.html").is_symlink(), (out / "crew.html").read_bytes()) == (False, crew)
+    assert mine.read_text() == "mine"
+
+
+def test_a_manifest_that_no_publication_wrote_is_refused(repo: GitRepo, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    out.mkdir()
+    wrong = ("", "xx", "[]", "[" * 100_000, '{"format":2,"files":{},"state":{}}', '{"format":1,"files":[],"state":{}}')
+    for text in (*wrong, '{"format":1,"files":{"a":1},"state":{}}', '{"format":1,"files":{},"state":"x"}'):
+        (out / MANIFEST).write_text(text)
+        done = Shell(repo.path.parent)("publish", str(repo.path), str(out))
+        assert (done.code, "that no publication wrote" in done.stderr) == (4, True), text[:50]
+    (out / MANIFEST).write_bytes(b"\xff\x00")
+    assert Shell(repo.path.parent)("publish", str(repo.path), str(out)).code == 4
+    assert [file.name for file in out.iterdir()] == [MANIFEST]
+
+
+def test_a_forged_state_publishes_no_file(repo: GitRepo, tmp_path: Path) -> None:
+    out = tmp_path / "site"
+    publish(repo, out)
+    manifest = json.loads((out / MANIFEST).read_text())
+    manifest["state"]["pages"]["crew.md"]["files"] = [
+        f"internal/{CANARY}.png",
+        "drafts/one.md",
+        "../x",
+        "commonplace.yaml",
+    ]
+    manifest["state"]["pages"]["Home.md"] = [1]
+    (out / MANIFEST).write_text(json.dumps(manifest))
+    publish(repo, out)
+    assert not [name for name in files_of(out) if CANARY in name or name.endswith((".md", ".yaml"))]
 
 
 def test_only_marked_pages_are_published_where_the_base_says_so(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Mapping
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
 from commonplace.domain.errors import InvalidInputError, StorageError
+from commonplace.domain.json import finite_json
 
 MANIFEST = ".commonplace-publish.json"
 """File that lists what was written; a folder with other files and without it is refused."""
@@ -26,7 +27,7 @@ class OutputFolder:
 
     Raises:
         InvalidInputError: kind "output": the folder is a link, has files of something else, or is, contains or is in
-            the base.
+            the base, or its manifest is not one.
         StorageError: it cannot be read or written.
     """
 
@@ -34,6 +35,8 @@ class OutputFolder:
         self.path = path.absolute()
         self.written = 0
         self.removed = 0
+        self.foreign: set[str] = set()
+        """Files of the last publication that somebody else has changed since; they are left."""
         self._files: dict[str, str] = {}
         _require_apart(self.path, base)
         manifest = self._opened()
@@ -53,23 +56,21 @@ class OutputFolder:
             names = os.listdir(self.path)  # noqa: PTH208 - only whether there are any
             if names and MANIFEST not in names:
                 raise _refused(self.path, "has files that no publication wrote", "Name an empty folder, or a new one")
-            text = (self.path / MANIFEST).read_text(encoding="utf-8") if names else ""
+            manifest = _manifest(self.path / MANIFEST) if names else {}
         except OSError as error:
             raise _failed(self.path, error) from error
-        try:
-            loaded: object = json.loads(text) if text else {}
-        except ValueError:
-            loaded = {}
-        manifest = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
+        if manifest is None:
+            raise _refused(
+                self.path, f"has a {MANIFEST} that no publication wrote", "Name an empty folder, or a new one"
+            )
         if not names:
             self._save({})
-        return manifest if manifest.get("format") == FORMAT else {}
+        return manifest
 
     def put(self, output: str, content: bytes) -> None:
         """Write a file, unless the last publication wrote the same bytes."""
-        digest = blake2b(content, digest_size=12).hexdigest()
-        self._files[output] = digest
-        if self.earlier.get(output) == digest and (self.path / output).is_file():
+        digest = self._files[output] = _digest(content)
+        if self.earlier.get(output) == digest and self._is_unchanged(output):
             return
         self.written += 1
         try:
@@ -79,23 +80,43 @@ class OutputFolder:
 
     def _replace(self, output: str, content: bytes) -> None:
         file = self.path / output
-        missing = [one for one in file.parents if one.is_relative_to(self.path) and not one.exists()]
-        for folder in reversed(missing):
-            folder.mkdir(mode=_FOLDER_MODE)
-            folder.chmod(_FOLDER_MODE)
-        if file.parent.resolve() != self.path.resolve() / Path(output).parent:
-            raise _refused(file.parent, "is a link", "Remove it")
-        new = file.with_name(f"{file.name}.new")
-        new.write_bytes(content)
+        link = self._link_above(output)
+        if link is not None:
+            raise _refused(link, "is a link", "Remove it")
+        for folder in reversed(self._folders(output)):
+            if not folder.exists():
+                folder.mkdir(mode=_FOLDER_MODE)
+                folder.chmod(_FOLDER_MODE)
+        new = file.with_name(f"{MANIFEST}.new")
+        new.unlink(missing_ok=True)  # it may be a link
+        with new.open("xb") as stream:
+            stream.write(content)
         new.chmod(_FILE_MODE)
         new.replace(file)
 
-    def keeps(self, output: str) -> bool:
-        """Keep a file of the last publication. Returns whether it is there."""
-        digest = self.earlier.get(output)
-        if digest is None or not (self.path / output).is_file():
+    def _folders(self, output: str) -> list[Path]:
+        """The folders that a file lies in, inside this one, the innermost first."""
+        return [self.path / folder for folder in PurePosixPath(output).parents][:-1]
+
+    def _link_above(self, output: str) -> Path | None:
+        """The folder of a file that is a link; None for none."""
+        return next((folder for folder in reversed(self._folders(output)) if folder.is_symlink()), None)
+
+    def _is_unchanged(self, output: str) -> bool:
+        """Whether a file of the last publication lies where it was written, as it was written."""
+        file = self.path / output
+        try:
+            if self._link_above(output) or file.is_symlink() or not file.is_file():
+                return False
+            return _digest(file.read_bytes()) == self.earlier[output]
+        except OSError:
             return False
-        self._files[output] = digest
+
+    def keeps(self, output: str) -> bool:
+        """Keep a file of the last publication. Returns whether it is there, unchanged."""
+        if output not in self.earlier or not self._is_unchanged(output):
+            return False
+        self._files[output] = self.earlier[output]
         return True
 
     def outdated(self, besides: str) -> bool:
@@ -112,7 +133,7 @@ class OutputFolder:
         self._save(state)
 
     def sweep(self, besides: str = " ") -> None:
-        """Remove the files of earlier publications that this one has not written until now.
+        """Remove the files of earlier publications that this one has not written until now, unless they were changed.
 
         Args:
             besides: Beginning of the names of files that stay.
@@ -121,16 +142,17 @@ class OutputFolder:
             if output.startswith(besides):
                 continue
             file = self.path / output
+            if not self._is_unchanged(output):
+                if file.is_symlink() or file.exists():
+                    self.foreign.add(output)
+                continue
             try:
-                if file.is_file() and not file.is_symlink():
-                    file.unlink()
-                    self.removed += 1
-                for folder in file.parents:
-                    if folder == self.path or any(folder.iterdir()):
-                        break
+                file.unlink()
+                self.removed += 1
+                for folder in self._folders(output):
                     folder.rmdir()
             except OSError:
-                continue  # its folder is gone already, or is a link
+                continue  # the folder has other files
 
     def _save(self, state: Mapping[str, object]) -> None:
         manifest = {"format": FORMAT, "files": dict(sorted(self._files.items())), "state": state}
@@ -139,6 +161,36 @@ class OutputFolder:
             self._replace(MANIFEST, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise _failed(self.path, error) from error
+
+
+def _manifest(file: Path) -> dict[str, Any] | None:
+    """The manifest of a publication; None if the file has another form."""
+    if file.is_symlink() or not file.is_file():
+        return None
+    try:
+        loaded = finite_json(file.read_bytes())
+    except ValueError:
+        return None
+    manifest = cast("dict[str, Any]", loaded) if isinstance(loaded, dict) else {}
+    files, state = manifest.get("files"), manifest.get("state")
+    if manifest.get("format") != FORMAT or not isinstance(files, dict) or not isinstance(state, dict):
+        return None
+    entries = cast("dict[str, Any]", files).items()
+    return manifest if all(isinstance(digest, str) and _is_inside(name) for name, digest in entries) else None
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name is a relative, normalized path that leads to no folder above."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    path = PurePosixPath(name)
+    return bool(path.parts) and str(path) == name and not path.is_absolute() and not {"..", "\0"} & {*path.parts, *name}
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=12).hexdigest()
 
 
 def _require_apart(path: Path, base: Path) -> None:

@@ -160,8 +160,7 @@ class Publication:
         """Write everything that differs from what the folder has; `search` is whether there will be a search index."""
         self._search = search
         is_same = self._folder.state.get("site") == self._digest
-        before = cast("dict[str, dict[str, Any]]", self._folder.state.get("pages", {})) if is_same else {}
-        old = {path: _Written(**one) for path, one in before.items()}
+        old = dict(_earlier_pages(self._folder.state.get("pages"))) if is_same else {}
         stale = self._stale(old)
         pages: dict[str, _Written] = {}
         for path in self._selection.records:
@@ -170,7 +169,9 @@ class Publication:
             else:
                 pages[path] = old[path]
         self._lists()
-        files = dict.fromkeys(name for one in pages.values() for name in one.files)
+        files = [
+            name for name in dict.fromkeys(name for one in pages.values() for name in one.files) if self._attach(name)
+        ]
         self._frame(files)
         redirects = self._redirects()
         state = {"site": self._digest, "pages": {path: _as_json(one) for path, one in pages.items()}}
@@ -187,8 +188,14 @@ class Publication:
             left_out=self._selection.left_out,
             broken=self._broken(),
             searchable=search,
-            notices=() if self._url else (NO_URL,),
+            notices=tuple(self._notices()),
         )
+
+    def _notices(self) -> Iterator[str]:
+        if not self._url:
+            yield NO_URL
+        for name in sorted(self._folder.foreign):
+            yield f"{name} is left in the folder: it is not as the last publication wrote it. Remove or keep it."
 
     def _index(self) -> None:
         """Write the search index, unless no page has changed."""
@@ -465,6 +472,21 @@ class Publication:
         broken = self._whole.index.broken()
         records = self._selection.records
         return tuple((one.source.path, one.link.raw) for one in broken if one.source.path in records)
+
+
+def _earlier_pages(stored: object) -> Iterator[tuple[str, _Written]]:
+    """The pages of the last publication by path; one whose entry has another form is written again."""
+    for path, entry in cast("dict[str, object]", stored).items() if isinstance(stored, dict) else ():
+        values = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+        revision, targets, files = values.get("revision"), _texts(values.get("targets")), _texts(values.get("files"))
+        if isinstance(revision, str) and targets is not None and files is not None:
+            yield path, _Written(revision, targets, files)
+
+
+def _texts(value: object) -> list[str] | None:
+    """The value if it is a list of texts; otherwise None."""
+    items = cast("list[object]", value) if isinstance(value, list) else [None]
+    return [item for item in items if isinstance(item, str)] if all(isinstance(item, str) for item in items) else None
 
 
 def _as_json(one: _Written) -> dict[str, object]:
