@@ -154,6 +154,14 @@ class WriteWatch(Protocol):
         """
         ...
 
+    def deciding(self, write: PlannedWrite) -> None:
+        """Check that the caller may decide on a write that others propose.
+
+        Raises:
+            ForbiddenError: the caller may not write these files.
+        """
+        ...
+
     def reading(self, base: str, path: str) -> None:
         """Record that a page was read."""
         ...
@@ -187,6 +195,31 @@ def watching_write(write: Callable[[], PlannedWrite]) -> Generator[Callable[[str
     watch = _WATCH.get()
     with ExitStack() as stack:
         yield stack.enter_context(watch.writing(write())) if watch else _ignore
+
+
+def require_decision(write: Callable[[], PlannedWrite]) -> None:
+    """The same as `WriteWatch.deciding` of the current watch; allows everything without one."""
+    watch = _WATCH.get()
+    if watch is not None:
+        watch.deciding(write())
+
+
+_ATTACHED: ContextVar[tuple[Address, bytes | None] | None] = ContextVar("attached", default=None)
+
+
+@contextmanager
+def attached_to(page: Address, content: bytes | None) -> Generator[None]:
+    """Let the files that the block writes be attachments of a page; None for the content of a page without a file."""
+    token = _ATTACHED.set((page, content))
+    try:
+        yield
+    finally:
+        _ATTACHED.reset(token)
+
+
+def attached_page() -> tuple[Address, bytes | None] | None:
+    """The page, with its content, whose attachments the current context writes; None outside of `attached_to`."""
+    return _ATTACHED.get()
 
 
 def record_read(base: str, path: str) -> None:

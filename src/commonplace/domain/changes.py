@@ -74,6 +74,20 @@ def committed_by(person: Author | None) -> Generator[None]:
         COMMITTER.reset(token)
 
 
+WRITER: ContextVar[Author | None] = ContextVar("writer", default=None)
+"""The person who writes in the current context; None for whoever Git's configuration names."""
+
+
+@contextmanager
+def written_by(person: Author | None) -> Generator[None]:
+    """Let a person be the author of the commits of the block that name no other."""
+    token = WRITER.set(person)
+    try:
+        yield
+    finally:
+        WRITER.reset(token)
+
+
 CURRENT_CLIENT: ContextVar[ClientProgram | None] = ContextVar("client", default=None)
 """The client program of the current thread's caller; None if unknown."""
 

@@ -67,7 +67,9 @@ class Services:
         raise NotFoundError(f"Nothing that serves {key.name} is open here.", kind="collection")
 
     def watch(self, actor: Actor, limits: WriteLimits = NO_LIMITS, *, reads: bool) -> AbstractContextManager[None]:
-        """Record what a call reads and writes, and hold its writes to limits, for the duration of a `with` block.
+        """Record what a call reads and writes, hold its writes to limits, and let them be by the caller.
+
+        All this holds for the duration of a `with` block.
 
         Args:
             actor: The caller.
@@ -78,7 +80,7 @@ class Services:
             return nullcontext()
         from commonplace.services.write_watch import CallWatch, watched  # noqa: PLC0415 - not needed for a first answer
 
-        return watched(CallWatch(actor, self.activity, self.uses, limits, reads=reads))
+        return watched(CallWatch(actor, self.activity, self.uses, self.collections, limits, reads=reads))
 
     def only(self, names: frozenset[str] | None) -> Services:
         """The same services restricted to these collections; None for all."""

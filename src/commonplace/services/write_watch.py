@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,13 +17,17 @@ from commonplace.domain.activity import (
     HourlyUses,
     PlannedWrite,
     WriteLimits,
+    attached_page,
     watched_by,
 )
-from commonplace.domain.addresses import Address
+from commonplace.domain.addresses import Address, document_suffixes
+from commonplace.domain.changes import person_of, written_by
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, RateLimitedError
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
+from commonplace.services.collections import Collection, Collections
+from commonplace.services.writes.saves import current_bytes
 
 _OF_PROPOSAL = re.compile(r"-[0-9]{8}-[0-9a-f]{6}$")
 """End of the identity of a view, behind that of the served store."""
@@ -38,6 +42,7 @@ class CallWatch:
     actor: Actor
     log: AccessLog
     uses: HourlyUses
+    collections: Collections
     limits: WriteLimits = NO_LIMITS
     reads: bool = False
     """Whether the call only reads, so that the pages that it names count as read."""
@@ -46,7 +51,8 @@ class CallWatch:
     @contextmanager
     def writing(self, write: PlannedWrite) -> Generator[Callable[[str], None]]:
         """Allow a write for the duration of a `with` block; yields what is called with its commit when it is done."""
-        release = require_allowed(self.limits, write, self.actor, self.uses)
+        self.deciding(write)
+        release = _counted(self.limits, write, self.actor, self.uses)
         done = False
 
         def finish(commit: str) -> None:
@@ -59,6 +65,11 @@ class CallWatch:
         finally:
             if not done:
                 release()
+
+    def deciding(self, write: PlannedWrite) -> None:
+        """Check that the caller may write these files, without counting a write."""
+        if self.limits.folders or self.limits.types:
+            require_allowed(self.limits, write, self.collections.named(write.name))
 
     def reading(self, base: str, path: str) -> None:
         """Record that a page was read."""
@@ -74,47 +85,59 @@ class CallWatch:
 
 @contextmanager
 def watched(watch: CallWatch) -> Generator[None]:
-    """Let a watch see the reads and writes of the block."""
-    with watched_by(watch):
+    """Let a watch see the reads and writes of the block. The writes are by the caller, if the caller has a name."""
+    with watched_by(watch), written_by(person_of(watch.actor.name)):
         try:
             yield
         finally:
             watch.finish()
 
 
-def require_allowed(limits: WriteLimits, write: PlannedWrite, actor: Actor, uses: HourlyUses) -> Callable[[], None]:
-    """Check that a caller may make a write, and count it. Every face and every tool is decided here.
+def require_allowed(limits: WriteLimits, write: PlannedWrite, collection: Collection | None) -> None:
+    """Check that a caller may write these files. Every face, every tool and every decision on a proposal asks here.
+
+    An attachment belongs to a page, whose folder and type decide as well.
 
     Args:
         limits: The limits of the caller's key.
         write: The write.
-        actor: The caller.
-        uses: What each key has written in the last hour.
-
-    Returns:
-        A function that takes the count back, for a write that was not made.
+        collection: The collection of the files, in which the pages of attachments are looked up; None for none.
 
     Raises:
         ForbiddenError: kind "limit": a file is in another folder, or of another type.
-        RateLimitedError: kind "limit": the key has written too much in the last hour.
     """
-    if limits == NO_LIMITS:
-        return lambda: None
-    for address in write.after:
+    attached = attached_page()
+    for address in (*write.after, *([attached[0]] if attached else [])):
         if limits.folders and not _is_below(address, limits.folders):
             raise ForbiddenError(
                 f"This key writes in {_listed(limits.folders, '/')} only; {address} is not there. Nothing was written.",
                 kind="limit",
                 hint="Write there, or ask for a key without this limit.",
             )
-        for name in _types(address, write) if limits.types else ():
+    for address in write.after if limits.types else ():
+        for name in _types(address, write, collection):
             if name not in limits.types:
+                owner = f"{address} has" if address.is_document else f"a page of {address} has"
                 raise ForbiddenError(
-                    f"This key writes pages of type {_listed(limits.types)} only; {address} has "
-                    f"{f'the type {name[:60]}' if name else 'none'}. Nothing was written.",
+                    f"This key writes pages of type {_listed(limits.types)} only; "
+                    f"{_said_type(name, owner, address)}. Nothing was written.",
                     kind="limit",
                     hint="Write pages of these types, or ask for a key without this limit.",
                 )
+
+
+def _said_type(name: str | None, owner: str, address: Address) -> str:
+    if name is None:
+        return f"no page of {address} is known"
+    return f"{owner} {f'the type {name[:60]}' if name else 'none'}"
+
+
+def _counted(limits: WriteLimits, write: PlannedWrite, actor: Actor, uses: HourlyUses) -> Callable[[], None]:
+    """Count a write; returns what takes the count back, for a write that was not made.
+
+    Raises:
+        RateLimitedError: kind "limit": the key has written too much in the last hour.
+    """
     if not limits.is_hourly:
         return lambda: None
     pages, size = len(write.after), sum(len(content or b"") for content in write.after.values())
@@ -134,12 +157,58 @@ def _is_below(address: Address, folders: Sequence[str]) -> bool:
     return any(address.path.startswith(f"{folder.strip('/')}/") for folder in folders)
 
 
-def _types(address: Address, write: PlannedWrite) -> Iterator[str]:
-    """The types that a page has before and after a write."""
+def _types(address: Address, write: PlannedWrite, collection: Collection | None) -> Iterator[str | None]:
+    """The types that a page, or each page of an attachment, has before and after a write; None if it has no page."""
     if address.is_document:
-        for content in (write.before.get(address), write.after[address]):
-            if content is not None:
-                yield str(build_record(read_document(address, content), revision_of(content)).type or "")
+        yield from _types_of(address, (write.before.get(address), write.after[address]))
+        return
+    declared = attached_page()
+    if declared:
+        yield from _types_of(declared[0], (declared[1] or b"",))
+    pages = _pages_of(address, write, collection)
+    for page, contents in pages.items():
+        yield from _types_of(page, contents)
+    if not pages and not declared:
+        yield None
+
+
+def _types_of(page: Address, contents: Iterable[bytes | None]) -> Iterator[str]:
+    for content in contents:
+        if content is not None:
+            yield str(build_record(read_document(page, content), revision_of(content)).type or "")
+
+
+def _pages_of(
+    file: Address, write: PlannedWrite, collection: Collection | None
+) -> dict[Address, tuple[bytes | None, ...]]:
+    """The pages to which a file belongs, with their texts: that of its folder, else those that link to it."""
+    own = {page: _texts(page, write, collection) for page in map(Address, _names_of_folder(file))}
+    own = {page: texts for page, texts in own.items() if any(text is not None for text in texts)}
+    if own:
+        return own
+    links = collection.index.links_to(file, sentences=False) if collection else []
+    linking = {page: _texts(page, write, collection) for page in dict.fromkeys(link.source for link in links)}
+    for page in write.after:
+        texts = _texts(page, write, collection) if page.is_document else ()
+        if any(text is not None and _names(page, text, file) for text in texts):
+            linking[page] = texts
+    return linking
+
+
+def _names_of_folder(file: Address) -> list[str]:
+    return [f"{file.folder}{suffix}" for suffix in document_suffixes()] if file.folder else []
+
+
+def _texts(page: Address, write: PlannedWrite, collection: Collection | None) -> tuple[bytes | None, ...]:
+    """The text of a page before and after a write."""
+    if page in write.after:
+        return write.before.get(page), write.after[page]
+    return (current_bytes(collection, page) if collection else None,)
+
+
+def _names(page: Address, text: bytes, file: Address) -> bool:
+    """Whether a page links to a file of this name."""
+    return any(link.target.rpartition("/")[2] == file.name for link in read_document(page, text).links)
 
 
 def _listed(names: Sequence[str], end: str = "") -> str:

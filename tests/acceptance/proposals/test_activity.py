@@ -204,3 +204,127 @@ def test_limits_and_activity_in_the_browser(site: Site) -> None:
     assert allowed.status == 303
     (row,) = site.rest(bound, "GET", "/activity").json["sessions"]
     assert (row["face"], row["name"], row["writes"]) == ("web", "bound", 1)
+
+
+def attachment_acts(site: Site, key: str, page: str, name: str) -> dict[str, tuple[bool, str]]:
+    """Whether each way to add, replace and delete an attachment of a page is refused, and what is said."""
+    path = f"/pages/{page.replace('/', '%2F')}/attachments/{name}"
+    content = {"Origin": site.server.url, "Content-Type": "application/octet-stream"}
+    answers = {
+        "web": site.server.ask("PUT", f"/attach/{page}?name=web-{name}", b"a,b\n", key=key, headers=content),
+        "put": site.server.ask("PUT", f"{API}{path}", b"a,b\n", key=key, headers=content),
+        "delete": site.rest(key, "DELETE", path.replace(name, "old.csv")),
+    }
+    said = {way: (answer.status == 403, answer.body.decode()) for way, answer in answers.items()}
+    assert all(answer.status in {200, 201, 403} for answer in answers.values()), said
+    upload = {"path": page, "filename": f"mcp-{name}", "content": "YSxiCg=="}
+    for tool, arguments in (
+        ("upload_attachment", upload),
+        ("delete_attachment", {"path": page, "filename": "old-2.csv"}),
+    ):
+        result = site.server.call("wiki", tool, arguments, key=key)
+        said[tool] = bool(result.get("isError")), result["content"][0]["text"]
+    return said
+
+
+def test_an_attachment_is_written_by_who_may_write_its_page(site: Site) -> None:
+    free = create_key("free", "--tier", "write")
+    content = {"Content-Type": "application/octet-stream"}
+    for page_id, name in [(one, name) for one in ("inbox%2FA", "B") for name in ("old.csv", "old-2.csv")]:
+        put = site.server.ask("PUT", f"{API}/pages/{page_id}/attachments/{name}", b"1\n", key=free, headers=content)
+        assert put.status == 201
+    for options, message in (("--type", "note"), "type note only"), (("--folder", "inbox"), "in inbox/ only"):
+        key = create_key(f"bound {options[0]}", "--tier", "write", *options)
+        head = site.repo.git("rev-parse", "HEAD")
+        outside = attachment_acts(site, key, "B", "x.csv")
+        assert {way: was and message in text for way, (was, text) in outside.items()} == dict.fromkeys(outside, True)
+        assert site.repo.git("rev-parse", "HEAD") == head
+        inside = attachment_acts(site, key, "inbox/A", f"{options[0]}.csv")
+        assert {way: was for way, (was, _) in inside.items()} == dict.fromkeys(inside, False), inside
+        for name in ("old.csv", "old-2.csv"):
+            site.server.ask("PUT", f"{API}/pages/inbox%2FA/attachments/{name}", b"1\n", key=free, headers=content)
+    for letter, option, most in (("p", "--pages-per-hour", "2"), ("b", "--bytes-per-hour", "9")):
+        key = create_key(f"bound {option}", "--tier", "write", option, most)
+        counted = [
+            site.server.ask(
+                "PUT", f"{API}/pages/B/attachments/{letter}{number}.csv", b"a,b\n", key=key, headers=content
+            ).status
+            for number in range(3)
+        ]
+        assert counted == [201, 201, 429]
+
+
+def test_the_pages_of_an_attachment_decide_on_undo_and_acceptance(site: Site) -> None:
+    bound, free = create_key("bound", "--tier", "write", "--type", "note"), create_key("free", "--tier", "write")
+    agent = create_key("agent", "--tier", "propose")
+    content = {"Origin": site.server.url, "Content-Type": "application/octet-stream"}
+    linked = site.server.ask("PUT", "/attach/B?name=linked.csv", b"a\n", key=free, headers=content).json
+    site.tool(free, "edit", page="B", changes=[{"do": "append", "text": f"\n{linked['markdown']}\n"}])
+    commits = [site.repo.git("log", "-1", "--format=%H", "--", linked["path"])]
+    own = site.server.ask("PUT", f"{API}/pages/inbox%2FA/attachments/own.csv", b"a\n", key=bound, headers=content)
+    assert own.status == 201
+    head = site.repo.git("rev-parse", "HEAD")
+    refused = site.rest(bound, "POST", "/undo", {"commits": commits})
+    assert (refused.status, "type fact" in refused.json["error"]) == (403, True)
+    assert site.rest(bound, "POST", "/undo", {"commits": [head]}).status == 200
+    put = site.server.ask("PUT", f"{API}/pages/B/attachments/p.csv", b"a\n", key=agent, headers=content)
+    identifier = put.json["proposal"]
+    for decision in ("accept", "decline"):
+        answer = site.rest(bound, "POST", f"/proposals/{identifier}/{decision}")
+        assert (answer.status, "type note only" in answer.json["error"]) == (403, True), decision
+    assert site.rest(free, "POST", f"/proposals/{identifier}/accept").status == 200
+
+
+def test_decisions_on_a_proposal_need_the_right_to_write_its_pages(site: Site) -> None:
+    bound, free = create_key("bound", "--tier", "write", "--folder", "inbox"), create_key("free", "--tier", "write")
+    agent = create_key("agent", "--tier", "propose")
+    site.rest(agent, "PUT", "/pages/Outside", {"content": "# O\n"})
+    (proposal,) = site.rest(free, "GET", "/proposals").json["proposals"]
+    where = f"/proposals/{proposal['id']}"
+    for decision, body in (
+        ("accept", None),
+        ("decline", {"word": "no"}),
+        ("amend", {"page": "inbox/New.md", "text": "# N\n"}),
+        ("withdraw", None),
+    ):
+        answer = site.rest(bound, "POST", f"{where}/{decision}", body)
+        assert answer.status == 403, (decision, answer.body)
+    for decision in ("accept", "decline"):
+        assert "inbox/ only" in site.tool(bound, "proposals", action=decision, id=proposal["id"]), decision
+        form = sent(site.server, where, key=bound, action=decision, tip=proposal["tip"])
+        assert (form.status, b"inbox/ only" in form.body) == (403, True), decision
+    (site.repo.path / "Outside.md").write_text("# O\n")
+    assert site.rest(bound, "POST", f"{where}/accept").status == 403, "nothing would be written, but it would be closed"
+    now = site.rest(free, "GET", where).json
+    assert (now["state"], now["tip"]) == ("open", proposal["tip"])
+    assert site.rest(free, "POST", f"{where}/decline").json["state"] == "declined"
+
+
+@pytest.mark.parametrize("tier", ["write", "propose"])
+def test_who_calls_is_the_author_in_every_face(site: Site, tier: str) -> None:
+    key, person = create_key("Ada Lovelace", "--tier", tier), create_key("Grace", "--tier", "write")
+    content = {"Origin": site.server.url, "Content-Type": "application/octet-stream"}
+    revision = site.rest(key, "GET", "/pages/B").json["revision"]
+    acts = {
+        "rest": lambda: site.rest(key, "PUT", "/pages/R", {"content": "# R\n"}),
+        "mcp": lambda: site.tool(key, "write", page="M", text="# M\n"),
+        "patch": lambda: site.rest(
+            key, "PATCH", "/pages/B", {"revision": revision, "old_string": "beta", "new_string": "BETA"}
+        ),
+        "file": lambda: site.server.ask("PUT", f"{API}/pages/B/attachments/x.csv", b"a\n", key=key, headers=content),
+        "web": lambda: sent(site.server, "/new/", key=key, path="W", text="# W\n"),
+        "upload": lambda: site.server.ask("PUT", "/attach/B?name=y.csv", b"a\n", key=key, headers=content),
+    }
+    for way, act in acts.items():
+        act()
+        branch = "HEAD" if tier == "write" else site.repo.git("branch", "--list", "proposals/*").split()[0]
+        assert site.repo.git("log", "-1", "--format=%an <%ae>", branch) == "Ada Lovelace <ada-lovelace@localhost>", way
+    if tier == "propose":
+        for proposal in site.rest(person, "GET", "/proposals").json["proposals"]:
+            assert proposal["author"] == "Ada Lovelace"
+            assert site.rest(person, "POST", f"/proposals/{proposal['id']}/accept").status == 200
+            assert site.repo.git("log", "-1", "--format=%an|%cn") == "Ada Lovelace|Grace"
+    else:
+        head = site.repo.git("rev-parse", "HEAD")
+        assert site.rest(person, "POST", "/undo", {"commits": [head]}).status == 200
+        assert site.repo.git("log", "-1", "--format=%an|%cn") == "Grace|Grace"

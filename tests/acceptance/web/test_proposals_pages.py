@@ -71,7 +71,7 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
     site.edit("tea", ("Three", "Two"), ("Five", "Four"))
     site.write("write", page="Missing.md", text="# Missing\n\nSee [[nowhere]].\n")
     url, html = site.proposal()
-    for words in ("Two", "Four", ">new</span>", "It would cause", "nowhere", "It would mend", "Test Writer"):
+    for words in ("Two", "Four", ">new</span>", "It would cause", "nowhere", "It would mend", "Grace propose"):
         assert words in html, words
     rendered = page(site.server, f"{url}?view=text", key=site.keys["write"])
     assert "<p>Two minutes.</p>" in rendered
@@ -79,7 +79,7 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
 
     assert site.decide(url, html, "accept", word="Thank you") == 303
     assert (site.repo.path / "tea.md").read_bytes() == TEA.replace("Three", "Two").replace("Five", "Four").encode()
-    assert site.repo.git("log", "-1", "--format=%an|%cn") == "Test Writer|Grace write"
+    assert site.repo.git("log", "-1", "--format=%an|%cn") == "Grace propose|Grace write"
     after = page(site.server, url, key=site.keys["propose"])
     assert "It was accepted" in after
     assert "Thank you" in after

@@ -60,6 +60,11 @@ class _TrialWatch:
         self.plan.append(write)
         yield _ignore
 
+    def deciding(self, write: PlannedWrite) -> None:
+        """Check against the limits whether the caller may decide."""
+        if self.inner is not None:
+            self.inner.deciding(write)
+
     def reading(self, base: str, path: str) -> None:
         """Do nothing."""
 
@@ -84,6 +89,11 @@ class _ConfirmedWatch:
                 hint="Read the pages again, and repeat the call: the person is asked again.",
             )
         return self.inner.writing(write) if self.inner else _allowed()
+
+    def deciding(self, write: PlannedWrite) -> None:
+        """Check against the limits whether the caller may decide."""
+        if self.inner is not None:
+            self.inner.deciding(write)
 
     def reading(self, base: str, path: str) -> None:
         """Do nothing."""

@@ -37,7 +37,7 @@ from commonplace.domain.proposals import (
 from commonplace.services import writes
 from commonplace.services.collections import Collection, Collections, find_document
 from commonplace.services.findings import MAX_NEW, new_findings
-from commonplace.services.proposals.views import proposal_view, refusal_of
+from commonplace.services.proposals.views import proposal_view, refusal_of, require_acceptable
 from commonplace.services.writes import WriteRequest
 from commonplace.services.writes.documents import MAX_DOCUMENT_BYTES, index_written, require_free
 from commonplace.services.writes.moves import MovePlan, plan_moves
@@ -174,6 +174,7 @@ def accept(found: FoundProposal, request: AcceptRequest, person: Author | None =
         if left_out and not files:
             raise _not_acceptable(proposal, left_out)
         selection = select(found.collection, files, request)
+        require_acceptable(found.collection, branches, selection.files)
         message = _message(proposal, branches.changes(proposal), selection)
         if len(selection.files) == len(files) and not selection.section and not left_out:
             message += f"\nProposal-Tip: {proposal.tip}"
@@ -199,9 +200,15 @@ def accept(found: FoundProposal, request: AcceptRequest, person: Author | None =
 
 
 def decline(found: FoundProposal, word: str, person: Author | None = None, tip: str = "") -> Proposal:
-    """Close a proposal without writing it. The proposer reads the word."""
+    """Close a proposal without writing it. The proposer reads the word.
+
+    Raises:
+        ForbiddenError: kind "limit": the caller could not accept it.
+    """
     with found.branches.locked():
-        return found.branches.close(_current(found, tip), "declined", word, author=person)
+        proposal = _current(found, tip)
+        require_acceptable(found.collection, found.branches, proposal)
+        return found.branches.close(proposal, "declined", word, author=person)
 
 
 def withdraw(found: FoundProposal, proposer: Proposer) -> Proposal:
@@ -237,12 +244,13 @@ def write_page(found: FoundProposal, address: Address, text: bytes, message: str
 
     Raises:
         ConflictError: the proposal is no longer open.
+        ForbiddenError: kind "limit": the caller could not accept the proposal.
         KnowledgeError: an error of any write.
     """
-    require_open(found)
+    require_acceptable(found.collection, found.branches, _current(found))
     with proposal_view(found.collection, found.proposal) as proposed:
         write = writes.replace if proposed.store.stat(address) is not None else writes.create
-        write(proposed, address, text, WriteRequest(message=message))
+        write(proposed, address, text, WriteRequest(message=message, author=found.proposal.author))
     return found.branches.proposal(found.proposal.id)
 
 

@@ -8,18 +8,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 
-from commonplace.domain.activity import session_id
+from commonplace.domain.activity import PlannedWrite, require_decision, session_id
+from commonplace.domain.addresses import Address
 from commonplace.domain.proposals import (
     ANONYMOUS,
     MAX_PURPOSE,
     Proposal,
+    ProposalBranches,
     ProposalStates,
+    ProposedFile,
     Proposer,
     ServedView,
     only_proposing,
 )
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
+from commonplace.services.writes.saves import current_bytes
 
 MAX_BEGUN = 1_000
 """Maximum number of proposals without a commit whose ids are remembered."""
@@ -182,3 +186,27 @@ def proposal_lines(proposed: Mapping[str, str], shown: Mapping[str, Proposal]) -
 
 def _line(text: str) -> str:
     return "".join(char if char.isprintable() else " " for char in text)[:MAX_PURPOSE].strip()
+
+
+def require_acceptable(
+    collection: Collection, branches: ProposalBranches, part: Proposal | Sequence[ProposedFile]
+) -> None:
+    """Check that the caller may write what is decided on: the same decision as on the writes of an acceptance.
+
+    Args:
+        collection: Collection of the proposal.
+        branches: Its proposals.
+        part: A whole proposal, with the paths that cannot be accepted, or some files of one.
+
+    Raises:
+        ForbiddenError: kind "limit".
+    """
+
+    def planned() -> PlannedWrite:
+        files, left_out = (branches.files(part), branches.left_out(part)) if isinstance(part, Proposal) else (part, ())
+        before = {file.address: current_bytes(collection, file.address) for file in files}
+        after = {file.address: branches.content(file.proposed) for file in files}
+        unreadable = dict.fromkeys(map(Address, left_out))
+        return PlannedWrite(collection.name, collection.store.identity, before, {**unreadable, **after})
+
+    require_decision(planned)

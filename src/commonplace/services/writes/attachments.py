@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from commonplace.domain.activity import attached_to
 from commonplace.domain.addresses import Address, parse_address, portable_name
 from commonplace.domain.attachment_types import require_attachment
 from commonplace.domain.document_reader import read_document
@@ -52,7 +53,10 @@ def attach(collection: Collection, page: Address, name: str, content: bytes, int
     stem, dot, suffix = (portable_name(plain) or plain).rpartition(".")
     folder = attachment_folder(collection, page)
     message = intent.message or f"Attach: {plain}"
-    with collection.store.transaction(message, intent.author) as transaction:
+    with (
+        attached_to(page, current_bytes(collection, page)),
+        collection.store.transaction(message, intent.author) as transaction,
+    ):
         for number in range(1, MAX_NAMES):
             mark = f"-{number}" if number > 1 else ""
             address = parse_address(f"{folder}{stem}{mark}{dot}{suffix.lower()}")

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import pygit2
 
-from commonplace.domain.changes import COMMITTER, CURRENT_CLIENT, Author, clean_name, person_of, split_trailers
+from commonplace.domain.changes import COMMITTER, CURRENT_CLIENT, WRITER, Author, clean_name, person_of, split_trailers
 from commonplace.domain.errors import GitError, UnavailableError
 from commonplace.store.disk.durable import Unsynced, sync_folders
 from commonplace.store.git.objects import (
@@ -52,7 +52,12 @@ class CommitMessage:
 def commit_message(
     repository: GitRepository, message: str, author: Author | None, *, sign_off: bool = False
 ) -> CommitMessage:
-    """A commit's message and people, from the environment and the repository's configuration."""
+    """A commit's message and people. Every commit of every face is by whom this says.
+
+    The author is `author`, else the person who calls (`WRITER`), else whoever the environment and the repository's
+    configuration name.
+    """
+    author = author or WRITER.get()
     person = author if author and author.commits else COMMITTER.get()
     committer = signature("committer", repository.setting, person)
     client = CURRENT_CLIENT.get()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
-from commonplace.domain.changes import Author
+from commonplace.domain.changes import Author, written_by
 from commonplace.domain.cluster import WRITES_PATH, WRITES_SIGNATURE, sign
 from commonplace.domain.errors import (
     ConflictError,
@@ -172,7 +172,8 @@ class WriterLease:
             before = self._commit
         objects = NewObjects(self._repository.objects, secrets.token_hex(6), self._repository.has_object)
         objects.add("tree", b"")
-        words = commit_message(self._repository, f"{_SUBJECT}\n\n{self.url}\n{secrets.token_hex(8)}", None)
+        with written_by(None):  # the server's, whoever has it write
+            words = commit_message(self._repository, f"{_SUBJECT}\n\n{self.url}\n{secrets.token_hex(8)}", None)
         commit = objects.add("commit", words.content(EMPTY_TREE, ""))
         with Unsynced() as unsynced:
             objects.write(unsynced)

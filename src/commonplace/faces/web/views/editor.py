@@ -219,9 +219,9 @@ def _saved(request: PageRequest, collection: Collection, address: Address, opene
 
 
 def intent_of(request: PageRequest) -> WriteRequest:
-    """The request of a write: by the signed-in person, with the words of the form."""
+    """The request of a write, with the words of the form."""
     message = " ".join(request.form.get("message", "").split())[:MAX_MESSAGE_CHARS]
-    return WriteRequest(message=message, author=request.caller.person)
+    return WriteRequest(message=message)
 
 
 def after_write(request: PageRequest, collection: Collection, address: Address, section: str = "") -> PageResponse:

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from commonplace.domain.activity import attached_to
 from commonplace.domain.addresses import Address, parse_address
 from commonplace.domain.changes import FileStat
 from commonplace.domain.errors import (
@@ -18,6 +19,7 @@ from commonplace.domain.errors import (
     StorageError,
     TooLargeError,
 )
+from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.services import history
 from commonplace.services.collections import Collection
@@ -25,6 +27,7 @@ from commonplace.services.history import last_change
 from commonplace.services.past import as_of, moment_of
 from commonplace.services.services import Services
 from commonplace.services.writes import WriteRequest
+from commonplace.services.writes.saves import current_bytes
 from commonplace.toolsets.wiki.rules import (
     MAX_ATTACHMENT_BYTES,
     AttachmentContent,
@@ -66,7 +69,7 @@ class LocalAttachments:
                 kind="attachment",
                 hint="Attach a smaller file.",
             )
-        with self._collection.store.transaction(message, self._options.author) as transaction:
+        with self._writing(note, message) as transaction:
             there = transaction.read(address) if transaction.exists(address) else None
             conditions.require([] if there is None else [revision_of(there)])
             if there is not None and conditions.match is None:
@@ -99,11 +102,20 @@ class LocalAttachments:
         """Delete an attachment; return the note's path and the file's name."""
         note = note_lookup.require_note(self._collection, path)
         address = self._existing(note, filename)
-        with self._collection.store.transaction(message, self._options.author) as transaction:
+        with self._writing(note, message) as transaction:
             if not conditions.is_empty and transaction.exists(address):
                 conditions.require([revision_of(transaction.read(address))])
             transaction.remove(address)
         return note.id, address.name
+
+    @contextmanager
+    def _writing(self, note: Address, message: str) -> Generator[Transaction]:
+        """A write of attachments of a note, whose limits decide."""
+        with (
+            attached_to(note, current_bytes(self._collection, note)),
+            self._collection.store.transaction(message, self._options.author) as transaction,
+        ):
+            yield transaction
 
     def _attachment(self, address: Address, stat: FileStat) -> NoteAttachment:
         changed = stat.mtime_ns / 1e9
