@@ -49,6 +49,8 @@ HIDDEN_KEYS = frozenset(
 )
 """Frontmatter keys that only concern publishing; pages do not show them unless `hidden_keys` is set."""
 _ACCENT = re.compile(r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})")
+_PUBLISH_KEYS = ("exclude", "only_marked")
+_SUFFIXES = frozenset({"yaml", "yml", "yaml.txt", "yml.txt", "json", "toml"})
 _WEB = re.compile(r"https?://[^\s/?#]+[^\s]*")
 
 
@@ -87,6 +89,8 @@ class SiteSettings:
     hidden_keys: frozenset[str] = HIDDEN_KEYS
     publish: PublishRules = PublishRules()
     findings: tuple[Finding, ...] = ()
+    publish_findings: tuple[Finding, ...] = ()
+    """Findings after which nobody knows which pages may be published."""
 
 
 def declared_site(store: Store) -> SiteSettings:
@@ -96,7 +100,7 @@ def declared_site(store: Store) -> SiteSettings:
         stat = store.stat(address)
         if stat is not None and stat.size > MAX_SITE_FILE_BYTES:
             problem = f"{SITE_FILE} is larger than {MAX_SITE_FILE_BYTES:,} bytes, so it is not read. Shorten it."
-            return SiteSettings(findings=(finding_of("bad_declaration", problem),))
+            return _unread(finding_of("bad_declaration", problem))
         return read_site(store.read(address))
     except NotFoundError:
         return SiteSettings()
@@ -104,14 +108,19 @@ def declared_site(store: Store) -> SiteSettings:
 
 def read_site(raw: bytes) -> SiteSettings:
     """Parse the file of a site. Never raises."""
-    loaded = load(raw.decode("utf-8-sig", "replace"))
+    try:
+        loaded = load(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return _unread(finding_of("not_utf8", f"{SITE_FILE} is not in UTF-8, so it is not read. Save it in UTF-8."))
     findings = [
         finding_of(one.rule, f"{SITE_FILE}, line {one.line + 1}: {one.message}", one.key, one.line + 1)
         for one in loaded.problems
     ]
+    if loaded.failed:
+        return _unread(*findings)
     values = mapping_of(loaded.value)
     if loaded.value is not None and not isinstance(loaded.value, Mapping):
-        findings.append(
+        return _unread(
             finding_of("bad_declaration", f"{SITE_FILE} must be a mapping of keys, such as `title: Handbook`.")
         )
     checked: dict[str, Json] = {}
@@ -122,10 +131,31 @@ def read_site(raw: bytes) -> SiteSettings:
             findings.append(finding_of(rule, f"{SITE_FILE}: {problem}", key))
         else:
             checked[key] = value
-    return _settings(checked, tuple(findings))
+    return _settings(checked, tuple(findings), tuple(one for one in findings if _is_of_publish(one, values)))
 
 
-def _settings(values: JsonObject, findings: tuple[Finding, ...]) -> SiteSettings:
+def is_meant_as_site_file(name: str) -> bool:
+    """Whether the name of a file looks like that of the file of a site, and is not."""
+    stem, _, suffix = name.lower().lstrip(".").partition(".")
+    looks = suffix in _SUFFIXES and bool(get_close_matches(stem, ["commonplace"], 1, 0.8))
+    return looks and name != SITE_FILE
+
+
+def _unread(*findings: Finding) -> SiteSettings:
+    return SiteSettings(findings=findings, publish_findings=findings)
+
+
+def _is_of_publish(finding: Finding, values: JsonObject) -> bool:
+    """Whether a finding is under `publish`, or under an unknown key that is meant as one about publishing."""
+    keys = [finding.field] if finding.field in _CHECKS else [finding.field, *mapping_of(values.get(finding.field))]
+    return any(key == "publish" or (key not in _CHECKS and _is_meant_as_publish(key)) for key in keys)
+
+
+def _is_meant_as_publish(key: str) -> bool:
+    return bool(get_close_matches(key.lower(), ("publish", *_PUBLISH_KEYS), 1, 0.7))
+
+
+def _settings(values: JsonObject, findings: tuple[Finding, ...], publish_findings: tuple[Finding, ...]) -> SiteSettings:
     publish = mapping_of(values.get("publish"))
     accent = text_of(values.get("accent")).lower()
     hidden = values.get("hidden_keys")
@@ -141,6 +171,7 @@ def _settings(values: JsonObject, findings: tuple[Finding, ...]) -> SiteSettings
             only_marked=bool_of(publish.get("only_marked")) is True,
         ),
         findings=findings,
+        publish_findings=publish_findings,
     )
 
 
@@ -226,15 +257,21 @@ def entry_targets(value: Json) -> Iterator[str]:
 
 
 def _publish(value: Json) -> str:
-    keys = {"exclude", "only_marked"}
     pairs = mapping_of(value)
-    if not pairs or set(pairs) - keys:
-        return f"may only have the keys {', '.join(sorted(keys))}."
-    if pairs.get("only_marked") is not None and bool_of(pairs["only_marked"]) is None:
+    if not pairs or set(pairs) - set(_PUBLISH_KEYS):
+        return f"may only have the keys {', '.join(_PUBLISH_KEYS)}."
+    if "only_marked" in pairs and bool_of(pairs["only_marked"]) is None:
         return "has an `only_marked` that is neither true nor false."
-    return (
-        f"has an `exclude` that {_texts(pairs['exclude'])}" if "exclude" in pairs and _texts(pairs["exclude"]) else ""
-    )
+    if "exclude" in pairs and _texts(pairs["exclude"]):
+        return f"has an `exclude` that {_texts(pairs['exclude'])}"
+    wrong = next((text for one in list_of(pairs.get("exclude")) if not _is_path(text := text_of(one))), None)
+    return "" if wrong is None else f"excludes {shortened(wrong)!r}: name a folder or a page by its path, without `*`."
+
+
+def _is_path(text: str) -> bool:
+    """Whether a text is the path of a folder or page, with or without slashes around it."""
+    path = text.strip("/")
+    return address_or_none(path) is not None and "*" not in path
 
 
 _TEXTS = ("title", "description", "logo", "favicon", "style", "footer", "start", "edit_url")

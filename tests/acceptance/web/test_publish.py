@@ -313,6 +313,97 @@ def test_only_marked_pages_are_published_where_the_base_says_so(tmp_path: Path) 
     assert CANARY not in " ".join(content.decode("latin-1") for content in files_of(out).values())
 
 
+RIGHT = "publish: {exclude: [internal]}\n"
+UNSAFE: dict[str, str | bytes] = {
+    "exclude": "publish: {exclude: internal}\n",
+    "not a text": "publish: {exclude: [internal, 3]}\n",
+    "a pattern": "publish: {exclude: ['internal/*']}\n",
+    "a way up": "publish: {exclude: ['./internal']}\n",
+    "nothing": "publish: {exclude: [internal, '/']}\n",
+    "only_marked": "publish: {exclude: [internal], only_marked: perhaps}\n",
+    "no value": "publish: {exclude: [internal], only_marked: }\n",
+    "unknown": "publish: {exclude: [internal], exlude: [a]}\n",
+    "syntax": f"{RIGHT}title: [\n",
+    "second document": f"{RIGHT}---\ntitle: x\n",
+    "list": "publish: [internal]\n",
+    "text": "internal\n",
+    "twice": f"{RIGHT}publish: {{exclude: [drafts]}}\n",
+    "alias": "start: &a [internal]\npublish: {exclude: *a}\n",
+    "case": "Publish: {exclude: [internal]}\n",
+    "near": "publsh: {exclude: [internal]}\n",
+    "outer": "exclude: [internal]\n",
+    "inner": "site: {publish: {exclude: [internal]}}\n",
+    "UTF-16": RIGHT.encode("utf-16"),
+    "UTF-16 without a mark": RIGHT.encode("utf-16-le"),
+    "Latin-1": "publish: {exclude: [internal, journée]}\n".encode("latin-1"),
+    "large": RIGHT + "#" * 512_000,
+}
+
+
+@pytest.mark.parametrize("text", UNSAFE.values(), ids=UNSAFE)
+def test_nothing_is_published_if_the_rules_are_wrong(tmp_path: Path, text: str | bytes) -> None:
+    base = new_repo(tmp_path / "base", {"a.md": "# A\n", "internal/b.md": f"# {CANARY}\n", "commonplace.yaml": text})
+    done = Shell(tmp_path)("publish", base.path, tmp_path / "site")
+    assert done.code == 4, done.stderr
+    assert "Nothing was published: commonplace.yaml" in done.stderr
+    assert "Valid:" in done.stderr
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["commonplace.yml", "Commonplace.yaml", "comonplace.yaml", ".commonplace.yaml", "link"]
+)
+def test_nothing_is_published_if_the_file_has_another_name(tmp_path: Path, name: str) -> None:
+    base = new_repo(tmp_path / "base", {"a.md": "# A\n", name: RIGHT})
+    if name == "link":
+        (base.path / "commonplace.yaml").symlink_to(base.path / name)
+    done = Shell(tmp_path)("publish", base.path, tmp_path / "site")
+    assert (done.code, "commonplace.yaml" in done.stderr) == (4, True)
+    assert not (tmp_path / "site").exists()
+
+
+def test_other_errors_in_the_file_are_warnings(tmp_path: Path) -> None:
+    files = {
+        "a.md": "# A\n",
+        "internal/b.md": f"# {CANARY}\n",
+        "commonplace.yaml": f"{RIGHT}accent: red\nlogo: x.png\n",
+    }
+    base = new_repo(tmp_path / "base", files)
+    done = Shell(tmp_path)("publish", base.path, tmp_path / "site", "--json")
+    assert (done.code, done.json["pages"]) == (0, 1)
+    assert "`accent` must be a color" in done.stderr
+    assert "`logo` names x.png" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["status: [draft]", "draft: [yes]", "publish: [[false]]", "access: [team, Secret]", "Draft: true\ndraft: false"],
+)
+def test_lists_of_words_mark_pages_like_words(tmp_path: Path, line: str) -> None:
+    base = new_repo(tmp_path / "base", {"a.md": "# A\n", "b.md": f"---\n{line}\n---\n# {CANARY}\n"})
+    assert [one["path"] for one in publish(base, tmp_path / "site")["left_out"]] == ["b.md"]
+
+
+def test_links_to_former_names_and_ignored_pages_do_not_name_them(tmp_path: Path) -> None:
+    names = (f"drafts/{CANARY}", CANARY, f"private/{CANARY}x", f"{CANARY}x", f"{CANARY}x#Deep")
+    links = " ".join(f"[[{name}]] ![[{name}]]" for name in names)
+    files = {
+        "Home.md": f"---\nrelated: '[[drafts/{CANARY}]]'\n---\n# Home\n\n{links} "
+        f"[private/{CANARY}x.md](private/{CANARY}x.md)\n[the plan](private/x.md) [[Nowhere]]\n",
+        f"drafts/{CANARY}.md": "---\ndraft: true\n---\n# One\n",
+    }
+    base = new_repo(tmp_path / "base", files)
+    base.git("mv", f"drafts/{CANARY}.md", "drafts/other.md")
+    base.git("commit", "-qm", "Rename it")
+    (base.path / ".gitignore").write_text("private\n")
+    (base.path / "private").mkdir()
+    (base.path / f"private/{CANARY}x.md").write_text("# Ignored\n")
+    publish(base, tmp_path / "site")
+    assert not [name for name, content in files_of(tmp_path / "site").items() if CANARY.encode() in content]
+    home = (tmp_path / "site/index.html").read_text()
+    assert (home.count("(unpublished page)"), "the plan" in home, "Nowhere" in home) == (12, True, True)
+
+
 def test_an_empty_base_has_a_start_page(tmp_path: Path) -> None:
     assert publish(new_repo(tmp_path / "base", {"x.txt": "x"}), tmp_path / "site")["pages"] == 0
     assert (tmp_path / "site/index.html").is_file()

@@ -15,14 +15,12 @@ WRONG = {
     "logo: logo.exe": "`logo` must end in .svg,",
     "style: site.js": "`style` must end in .css.",
     "accent: red": "`accent` must be a color",
-    "language: tlh": "`language` must be one of en, de,",
     "url: //example.org": "`url` must begin with https://",
     "edit_url: https://example.org/edit": "`edit_url` must contain {path}",
     "hidden_keys: draft": "`hidden_keys` must be a list of texts.",
     "navigation: guide.md": "`navigation` must be a list",
     "navigation: [{A: a.md, B: b.md}]": "`navigation` may only have pages",
     "navigation: [{A: 3}]": "`navigation` may only have pages",
-    "absolute_urls: {windows: https://example.org}": "`absolute_urls` must name a site",
     "publish: {only: true}": "`publish` may only have the keys exclude, only_marked.",
     "publish: {only_marked: perhaps}": "`publish` has an `only_marked` that is neither true nor false.",
     "publish: {exclude: drafts}": "`publish` has an `exclude` that must be a list of texts.",
@@ -32,12 +30,11 @@ WRONG = {
 def test_right_values_are_taken_in_one_form() -> None:
     site = read_site(
         b"title: Handbook\naccent: '#Ab1'\nurl: https://example.org/docs\nhidden_keys: [secret]\n"
-        b"absolute_urls: {/windows/: https://example.org/}\npublish: {exclude: [drafts/], only_marked: true}\n"
+        b"publish: {exclude: [drafts/], only_marked: true}\n"
     )
     assert site.findings == ()
     assert (site.title, site.accent, site.url) == ("Handbook", "#aabb11", "https://example.org/docs/")
     assert site.hidden_keys == {"secret"}
-    assert site.absolute_urls == {"/windows/": "https://example.org"}
     assert site.publish == PublishRules(exclude=("drafts",), only_marked=True)
 
 
@@ -46,7 +43,7 @@ def test_a_wrong_value_is_a_finding_and_counts_as_missing(text: str) -> None:
     site = read_site(f"description: kept\n{text}\n".encode())
     assert [finding.message for finding in site.findings if WRONG[text] in finding.message], site.findings
     assert len(site.findings) == 1
-    assert (site.title, site.logo, site.style, site.accent, site.language, site.url) == ("", "", "", "", "", "")
+    assert (site.title, site.logo, site.style, site.accent, site.url) == ("", "", "", "", "")
     assert (site.description, site.hidden_keys, site.publish) == ("kept", HIDDEN_KEYS, PublishRules())
 
 

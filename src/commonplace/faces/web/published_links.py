@@ -94,7 +94,8 @@ class Outputs:
     def _text(self, html: str) -> str:
         """The text of a link to what is not published, without the name of a hidden page."""
         text = fold(unescape(_TAG_OR_END.sub("", html)).strip())
-        return WITHHELD if text in self._hidden or text.partition(" > ")[0] in self._hidden else html
+        names = (text, text.partition(" > ")[0], text.partition("#")[0])
+        return html if self._hidden.isdisjoint(names) else WITHHELD
 
     def relinked(self, html: str, output: str) -> str:
         """The HTML of a page with links to files. A link to what is not published becomes its text.

@@ -38,8 +38,10 @@ from commonplace.services.site.publication import (
     PublishedPages,
     PublishReport,
     excluded_by,
+    ignored_pages,
     previous_paths,
     published_collection,
+    require_rules,
     select,
 )
 from commonplace.services.sites import Site, site_with
@@ -85,7 +87,7 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
         search: Whether to write a search index, if the program for it is installed.
 
     Raises:
-        InvalidInputError: the folder is not fit, or `url` is not an address.
+        InvalidInputError: the folder is not fit, `url` is not an address, or from `require_rules`.
         StorageError: the folder cannot be written.
     """
     if url and urlsplit(url).scheme not in {"http", "https"}:
@@ -95,9 +97,11 @@ def publish(collection: Collection, base: Path, out: Path, url: str, *, search: 
             hint="Give it whole, such as https://notes.example.org/.",
         )
     can_search = search and find_spec("pagefind") is not None
+    errors = require_rules(collection, base)
     folder = OutputFolder(out, base)
-    report = Publication(collection, folder, f"{url.rstrip('/')}/" if url else "").run(search=can_search)
-    return report if can_search or not search else replace(report, notices=(*report.notices, NO_SEARCH))
+    report = Publication(collection, base, folder, f"{url.rstrip('/')}/" if url else "").run(search=can_search)
+    missing = (NO_SEARCH,) if search and not can_search else ()
+    return replace(report, notices=(*errors, *report.notices, *missing))
 
 
 def search_index(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -136,22 +140,28 @@ class Publication:
 
     Args:
         collection: The base.
+        base: Its folder.
         folder: The folder that is written.
         url: Address of the site with a final slash; "" for the one that the base declares.
     """
 
-    def __init__(self, collection: Collection, folder: OutputFolder, url: str) -> None:
+    def __init__(self, collection: Collection, base: Path, folder: OutputFolder, url: str) -> None:
         settings = site_with(collection, ()).settings
-        self._selection: PublishedPages = select(collection.index.records(), settings.publish)
+        records = {record.address.path: record for record in collection.index.records()}
+        self._selection: PublishedPages = select(tuple(records.values()), settings.publish)
         self._whole = collection
-        self._collection, hidden = published_collection(collection, self._selection)
+        self._former = tuple(previous_paths(collection, records, MAX_COMMITS))
+        left = [old for old, path in self._former if path not in self._selection.records]
+        self._collection, self._hidden = published_collection(
+            collection, self._selection, (*left, *ignored_pages(base, records))
+        )
         self._site: Site = site_with(collection, self._selection.records.values())
         self._folder = folder
         self._url = url or settings.url
         self._attached: dict[str, bool] = {}
         self._used: list[str] = []
         start = self._site.start if self._site.start in self._selection.records else ""
-        self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, hidden)
+        self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden)
         self._urls = Urls(collection.name)
         self._navigation = NavigationHtml(self._urls, collection.name, self._site.navigation)
         self._links: Mapping[str, tuple[list[str], list[str]]] = self._adjacency()
@@ -229,6 +239,7 @@ class Publication:
         parts += [file.read_text(encoding="utf-8") for file in sorted(TEMPLATES.glob("published*.html"))]
         parts += [f"{path}\0{one.title}\0{self._outputs.pages[path]}" for path, one in self._selection.records.items()]
         parts += [self._site.title, str(self._search), *(one.path for one in self._selection.left_out)]
+        parts += sorted(self._hidden)
         return blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
     @cached_property
@@ -450,8 +461,9 @@ class Publication:
     def _redirects(self) -> int:
         """Write a page that leads on for each former address of a page that has no page of its own."""
         count = 0
-        former = [*previous_paths(self._whole, self._selection.records, MAX_COMMITS), *self._declared_redirects()]
-        for old, path in former:
+        records = self._selection.records
+        former = [(old, path) for old, path in self._former if path in records]
+        for old, path in [*former, *self._declared_redirects()]:
             output = Outputs((old,), "", "", bool).pages[old]
             if self._folder.has(output) or excluded_by(old, self._site.settings.publish):
                 continue

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from commonplace.domain.addresses import Address, fold
+from commonplace.domain.addresses import Address, document_suffixes, fold
 from commonplace.domain.changes import FileStat
 from commonplace.domain.documents import Document
-from commonplace.domain.errors import NotFoundError
+from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.json import Json, scalar_text
 from commonplace.domain.ports import History, Index, Store
 from commonplace.domain.query import ListQuery, Record, RecordPage, ResolvedLink
-from commonplace.domain.site_file import PublishRules
+from commonplace.domain.site_file import SITE_FILE, PublishRules, is_meant_as_site_file
 from commonplace.services.collections import Collection
+from commonplace.services.sites import site_findings, site_with
 
 _FALSE, _TRUE = frozenset({"false", "no", "off", "0"}), frozenset({"true", "yes", "on", "1"})
+_MARKS: Sequence[tuple[tuple[str, ...], Mapping[str, str]]] = (
+    (("draft", "private"), dict.fromkeys(_TRUE, "true")),
+    (("publish", "published", "public"), dict.fromkeys(_FALSE, "false")),
+    (("visibility", "status", "access"), {word: word for word in ("private", "draft", "internal", "secret", "hidden")}),
+)
+"""Keys of the front matter, and the words with which each leaves the page out, as the report shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,32 @@ class PublishedPages:
     records: Mapping[str, Record]
     """Records of the published pages by path."""
     left_out: tuple[LeftOut, ...]
+
+
+def require_rules(collection: Collection, base: Path) -> tuple[str, ...]:
+    """Check that the base says without an error which pages are published. Returns its other errors about the site.
+
+    Args:
+        collection: The base.
+        base: Its folder.
+
+    Raises:
+        InvalidInputError: kind "publish": `commonplace.yaml` cannot be read, is wrong about publishing, or has another
+            name.
+    """
+    problems = [one.message for one in site_with(collection, ()).settings.publish_findings]
+    names = sorted(file.name for file in base.iterdir())
+    problems += [f"{name} is not read. Name it {SITE_FILE}." for name in names if is_meant_as_site_file(name)]
+    file = base / SITE_FILE
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        problems.append(f"{SITE_FILE} is a link or a folder, so it is not read. Put the file itself there.")
+    if problems:
+        raise InvalidInputError(
+            f"Nothing was published: {' '.join(problems)}",
+            kind="publish",
+            hint="Valid: `publish: {exclude: [internal, journal/diary.md], only_marked: true}`, one key or both.",
+        )
+    return tuple(one.message for one in site_findings(collection))
 
 
 def select(records: Sequence[Record], rules: PublishRules) -> PublishedPages:
@@ -60,24 +95,26 @@ def _reason(path: str, values: Mapping[str, Json], rules: PublishRules) -> str:
     folder = excluded_by(path, rules)
     if folder:
         return f"excluded: {folder}"
-    lowered = {key.lower(): value for key, value in values.items()}
-    for key in ("draft", "private"):
-        if _flag(lowered.get(key)) in _TRUE:
-            return f"{key}: true"
-    for key in ("publish", "published", "public"):
-        if _flag(lowered.get(key)) in _FALSE:
-            return f"{key}: false"
-    for key in ("visibility", "status", "access"):
-        value = _flag(lowered.get(key))
-        if value in {"private", "draft", "internal", "secret", "hidden"}:
-            return f"{key}: {value}"
-    if rules.only_marked and _flag(lowered.get("publish")) not in _TRUE:
+    flags: dict[str, list[str]] = {}
+    for key, value in values.items():
+        flags.setdefault(key.strip().lower(), []).extend(_flags(value))
+    for keys, words in _MARKS:
+        for key in keys:
+            word = next((word for word in flags.get(key, ()) if word in words), "")
+            if word:
+                return f"{key}: {words[word]}"
+    if rules.only_marked and _TRUE.isdisjoint(flags.get("publish", ())):
         return "not marked with publish: true"
     return ""
 
 
-def _flag(value: Json) -> str:
-    return scalar_text(value).strip().lower()
+def _flags(value: Json) -> Iterator[str]:
+    """The words of a value in lower case; a list has those of its items."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flags(item)
+    else:
+        yield scalar_text(value).strip().lower()
 
 
 def excluded_by(path: str, rules: PublishRules) -> str:
@@ -90,10 +127,17 @@ def excluded_by(path: str, rules: PublishRules) -> str:
     return ""
 
 
-def published_collection(collection: Collection, selection: PublishedPages) -> tuple[Collection, frozenset[str]]:
+def published_collection(
+    collection: Collection, selection: PublishedPages, unlisted: Iterable[str]
+) -> tuple[Collection, frozenset[str]]:
     """The collection with the published pages alone, in which no other page can be read, found or linked to.
 
-    Second are the names of the other pages.
+    Second are the names of the other pages, folded.
+
+    Args:
+        collection: The base.
+        selection: Its pages.
+        unlisted: Paths of further pages that are not published: ignored files, and former names.
     """
     hidden = frozenset(Address(one.path) for one in selection.left_out)
     index = PublishedIndex(collection.index, selection.records, hidden)
@@ -105,7 +149,32 @@ def published_collection(collection: Collection, selection: PublishedPages) -> t
         past=None,
         proposals=None,
     )
-    return published, index.hidden_names()
+    return published, index.hidden_names() | frozenset(fold(name) for path in unlisted for name in _names(path))
+
+
+def ignored_pages(base: Path, records: AnyCollection[str]) -> Iterator[str]:
+    """The paths of the pages in the folder of a base that it does not serve, such as those of ignored folders.
+
+    Args:
+        base: The folder.
+        records: The paths of all pages that it serves.
+    """
+    for folder, folders, names in os.walk(base):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in names:
+            path = (Path(folder) / name).relative_to(base).as_posix()
+            if name.endswith(document_suffixes()) and path not in records:
+                yield path
+
+
+def _names(path: str) -> Iterator[str]:
+    """The names by which links name a page: the ends of its path, with and without the suffix."""
+    parts = path.split("/")
+    for at in range(len(parts)):
+        end = "/".join(parts[at:])
+        yield end
+        yield end.rpartition(".")[0] or end
 
 
 class _PublishedStore:
@@ -189,9 +258,7 @@ class PublishedIndex:
         names: set[str] = set()
         for address in self._hidden:
             record = self._index.record(address)
-            parts = address.path.split("/")
-            ends = ["/".join(parts[at:]) for at in range(len(parts))]
-            names.update(ends, (end.rpartition(".")[0] for end in ends))
+            names.update(_names(address.path))
             names.update((record.title, record.id, *record.aliases) if record else ())
         return frozenset(fold(name) for name in names if name)
 

@@ -57,6 +57,8 @@ def command(
 
 
 def _report(session: Session, report: PublishReport, out: str) -> None:
+    for notice in report.notices:
+        session.out.message(notice)
     if session.out.as_json:
         left_out: list[Json] = [{"path": one.path, "reason": one.reason} for one in report.left_out]
         broken: list[Json] = [{"path": path, "target": target} for path, target in report.broken]
@@ -78,8 +80,6 @@ def _report(session: Session, report: PublishReport, out: str) -> None:
         session.out.line(f"left out: {one.path} ({one.reason})")
     if len(report.left_out) > SHOWN:
         session.out.line(f"left out: {amount(len(report.left_out) - SHOWN, 'more page')}; --json lists all")
-    for notice in report.notices:
-        session.out.message(notice)
     session.out.line(
         f"{amount(report.pages, 'page')}, {amount(report.files, 'other file')}, "
         f"{amount(report.redirects, 'redirect')} in {out}: {report.written:,} written, {report.removed:,} removed; "
