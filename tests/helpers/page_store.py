@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, Commit, FileStat, Revision
+from commonplace.domain.changes import Author, Commit, CommitSpan, FileStat, Revision
 from commonplace.domain.cluster import SharedPage
 from commonplace.domain.errors import NotFoundError, ReadOnlyError
 from commonplace.domain.ports import Store
@@ -98,12 +98,12 @@ class _RecordDates:
     def __init__(self, store: PageStore) -> None:
         self._store = store
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         """First and last commit of each page, with the created and updated dates of its record."""
         chosen = self._store.pages if addresses is None else addresses
         found = ((address, self._store.pages.get(address)) for address in chosen)
         return {
-            address: (_commit_at(page.record.created), _commit_at(page.record.updated))
+            address: CommitSpan(_commit_at(page.record.created), *[_commit_at(page.record.updated)] * 2)
             for address, page in found
             if page is not None
         }
@@ -124,6 +124,16 @@ class _RecordDates:
         """Nothing."""
         del commit
         return {}
+
+    def changed(self, commit: str) -> dict[Address, tuple[bytes | None, bytes | None]]:
+        """Nothing."""
+        del commit
+        return {}
+
+    def deleted(self, known: Collection[Address]) -> set[Address]:
+        """An empty set."""
+        del known
+        return set()
 
     def uncommitted(self, known: Mapping[Address, Revision]) -> set[Address]:
         """An empty set."""

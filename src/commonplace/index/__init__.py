@@ -39,8 +39,8 @@ def open_index(
         ValueError: one of the link roots is not of the form `URL=FOLDER`.
     """
     from commonplace.domain.markdown.link_sides import PageSide  # noqa: PLC0415 - as below
-    from commonplace.index.index_version import remove_unused_versions  # noqa: PLC0415 - as above
     from commonplace.index.local import LocalIndex  # noqa: PLC0415 - shell completion needs none of them
+    from commonplace.index.other_versions import remove_unused_versions  # noqa: PLC0415 - as above
 
     folder = cache_dir / store.identity / INDEX_FOLDER
     remove_unused_versions(folder)

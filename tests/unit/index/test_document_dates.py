@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import CommitSpan
 from commonplace.domain.errors import GitError
 from commonplace.domain.query import ListQuery
 from commonplace.index import document_dates, open_index
@@ -48,7 +48,7 @@ class FailingHistory(WrappedHistory):
     fails = False
     _asked = 0
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         self._asked += self.fails
         if self.fails and self._asked > 1:
             raise GitError("The history cannot be read.", kind="repository")
@@ -85,7 +85,7 @@ class UnreadHistory(WrappedHistory):
 
     is_readable = False
 
-    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, tuple[Commit, Commit]]:
+    def touched(self, addresses: Collection[Address] | None = None) -> dict[Address, CommitSpan]:
         if not self.is_readable:
             raise GitError("The history cannot be read.", kind="repository")
         return self.real.touched(addresses)

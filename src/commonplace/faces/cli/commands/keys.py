@@ -64,7 +64,7 @@ def command(
     Examples:
         commonplace keys create laptop --tier write
         commonplace keys create assistant --collection notes
-        commonplace keys create agent --tier write --folder inbox --pages-per-hour 50
+        commonplace keys create bot --tier write --folder inbox --pages-per-hour 9
         commonplace keys list
         commonplace keys revoke laptop
 

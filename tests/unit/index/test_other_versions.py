@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.index.index_version import INDEX_FOLDER, SHARED_FILE, UNUSED_SECONDS, remove_unused_versions
+from commonplace.index.index_version import INDEX_FOLDER
+from commonplace.index.other_versions import SHARED_FILE, UNUSED_SECONDS, remove_unused_versions
 from indexed import Indexed
 
 
