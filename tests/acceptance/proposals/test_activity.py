@@ -258,6 +258,7 @@ def test_the_pages_of_an_attachment_decide_on_undo_and_acceptance(site: Site) ->
     bound, free = create_key("bound", "--tier", "write", "--type", "note"), create_key("free", "--tier", "write")
     agent = create_key("agent", "--tier", "propose")
     content = {"Origin": site.server.url, "Content-Type": "application/octet-stream"}
+    page(site.server, "/p/B", key=free)  # the pages answer once there is an index
     linked = site.server.ask("PUT", "/attach/B?name=linked.csv", b"a\n", key=free, headers=content).json
     site.tool(free, "edit", page="B", changes=[{"do": "append", "text": f"\n{linked['markdown']}\n"}])
     commits = [site.repo.git("log", "-1", "--format=%H", "--", linked["path"])]
@@ -268,7 +269,8 @@ def test_the_pages_of_an_attachment_decide_on_undo_and_acceptance(site: Site) ->
     assert (refused.status, "type fact" in refused.json["error"]) == (403, True)
     assert site.rest(bound, "POST", "/undo", {"commits": [head]}).status == 200
     put = site.server.ask("PUT", f"{API}/pages/B/attachments/p.csv", b"a\n", key=agent, headers=content)
-    identifier = put.json["proposal"]
+    assert put.status == 201
+    (identifier,) = (one["id"] for one in site.rest(free, "GET", "/proposals").json["proposals"])
     for decision in ("accept", "decline"):
         answer = site.rest(bound, "POST", f"/proposals/{identifier}/{decision}")
         assert (answer.status, "type note only" in answer.json["error"]) == (403, True), decision
