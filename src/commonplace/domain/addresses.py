@@ -222,7 +222,8 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|$)", re.IGNORE
 def portable_name(name: str) -> str:
     """A name without the characters that not every file system allows; blanks and dots at its ends are removed."""
     plain = " ".join(_UNPORTABLE.sub(" ", name).split()).strip(". ")
-    return f"{plain} page" if _DEVICE.match(plain) else plain
+    stem, dot, suffixes = plain.partition(".")
+    return f"{stem} page{dot}{suffixes}" if _DEVICE.match(plain) else plain
 
 
 def unportable(path: str) -> str:

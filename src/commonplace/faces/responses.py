@@ -99,13 +99,16 @@ async def send_error(send: Send, error: KnowledgeError, *, status: int = 0, head
         status: HTTP status; 0 for the status of the error's code.
         headers: Additional headers. `Retry-After` is added for retryable errors.
     """
-    more = list(headers)
+    more = [*headers, *retry_headers(error).items()]
+    await send_json(send, status or error_mapping(error).http, error_json(error), more)
+
+
+def retry_headers(error: KnowledgeError) -> dict[str, str]:
+    """The header `retry-after`, in seconds, of the answer to an error that passes; {} for any other."""
     retry_after = error.context.get("retry_after")
     if isinstance(retry_after, int):
-        more.append(("retry-after", str(retry_after)))
-    elif error_mapping(error).retryable:
-        more.append(("retry-after", "2"))
-    await send_json(send, status or error_mapping(error).http, error_json(error), more)
+        return {"retry-after": str(retry_after)}
+    return {"retry-after": "2"} if error_mapping(error).retryable else {}
 
 
 def error_json(error: KnowledgeError) -> JsonObject:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,8 @@ def test_only_the_own_proposals_are_seen_and_only_a_writer_decides(site: Site) -
         )
     assert site.refused("Ada Lovelace", "POST", f"{place}/withdraw")[0] == 403
     assert site.refused("Ada Lovelace", "POST", f"{place}/accept", {"tip": "0" * 40})[0] == 409
+    for action, tip in product(("accept", "decline"), ("", row["tip"][:8], row["tip"][:39])):
+        assert site.refused("Ada Lovelace", "POST", f"{place}/{action}", {"tip": tip})[0] in {400, 422}, tip
     assert site.refused("agent", "POST", "/reindex")[0] == 403
     assert site.refused("agent", "POST", f"{place}/amend", {"page": "C"})[0] == 422
     site.ask("agent", "POST", f"{place}/amend", {"page": "C", "text": "# C\n\nmore\n"})

@@ -239,6 +239,21 @@ def test_a_key_that_is_limited_to_a_folder_edits_only_there(
     assert (repo.path / "own/tea.md").read_text() == "# Mine\n"
 
 
+def test_a_form_says_how_large_a_page_may_be_and_when_to_try_again(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    key, _ = KeyStore(tmp_path / "state" / "commonplace").create("Few", "write", limits=WriteLimits(pages=1))
+    with served(repo.path, "--commit", "auto") as server:
+        page(server, "/p/tea", key=key)
+        large = sent(server, "/new/", key=key, path="large", text="x" * 4_000_001)
+        assert (large.status, b"the limit is 4,000,000" in large.body) == (413, True)
+        assert sent(server, "/new/", key=key, path="first", text="# First\n").status == 303
+        refused = sent(server, "/new/", key=key, path="second", text="# Second\n")
+        assert (refused.status, refused.headers["retry-after"].isdecimal()) == (429, True)
+    assert not (repo.path / "large.md").exists()
+
+
 def test_what_a_proposer_saves_waits_for_a_person(repo: GitRepo) -> None:
     with served(repo.path, "--tier", "propose", "--commit", "auto") as server:
         html = page(server, "/edit/tea")

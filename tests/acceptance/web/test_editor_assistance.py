@@ -66,6 +66,8 @@ def test_a_file_is_stored_beside_the_others_and_nothing_is_overwritten(server: S
     assert put(server, "My [new] pot.png", PNG).json == first | {"created": False}
     assert put(server, "old.png", PNG + b"x").json["path"] == "img/old-2.png"
     assert (repo.path / "img/old.png").read_bytes() == PNG
+    device = put(server, "CON.png", PNG).json
+    assert (device["path"], device["markdown"]) == ("img/CON page.png", "![CON page](img/CON%20page.png)")
     beside = put(server, "list.csv", b"a,b\n", "guides/green%20tea").json
     assert (beside["path"], beside["markdown"]) == ("guides/attachments/list.csv", "[list.csv](attachments/list.csv)")
 

@@ -31,8 +31,8 @@ Word = Annotated[str, Field(max_length=MAX_WORD, description="What the proposer 
 Tip = Annotated[
     str,
     Field(
-        description="The latest commit that was shown, or its first 7 digits or more; empty to check nothing",
-        json_schema_extra={"pattern": "^(?:[0-9a-f]{7,40})?$"},
+        pattern="^[0-9a-f]{40}$",
+        description="The latest commit that was shown, as its whole id; without it nothing is checked",
     ),
 ]
 
@@ -139,14 +139,14 @@ class Accept(RequestBody):
     section: Annotated[str, Field(max_length=1_000, description="Accept only this section of the one page")] = ""
     text: Annotated[str | None, Field(description="The final text of the one page")] = None
     word: Word = ""
-    tip: Tip = ""
+    tip: Tip | None = None
 
 
 class Decline(RequestBody):
     """Body of a refusal."""
 
     word: Word = ""
-    tip: Tip = ""
+    tip: Tip | None = None
 
 
 class Amend(RequestBody):
@@ -255,7 +255,9 @@ def _show(request: RestRequest) -> RestResponse:
 
 def _accept(request: RestRequest) -> RestResponse:
     body = request.body if isinstance(request.body, Accept) else Accept()
-    asked = AcceptRequest(pages=tuple(body.pages), section=body.section, text=body.text, word=body.word, tip=body.tip)
+    asked = AcceptRequest(
+        pages=tuple(body.pages), section=body.section, text=body.text, word=body.word, tip=body.tip or ""
+    )
     found = _found(request)
     receipt = decisions.accept(found, asked, request.caller.person)
     return RestResponse(Acceptance.model_validate(accept_json(found, receipt)))
@@ -264,7 +266,7 @@ def _accept(request: RestRequest) -> RestResponse:
 def _decline(request: RestRequest) -> RestResponse:
     body = request.body if isinstance(request.body, Decline) else Decline()
     found = _found(request)
-    return _answer(found, decisions.decline(found, body.word, request.caller.person, body.tip))
+    return _answer(found, decisions.decline(found, body.word, request.caller.person, body.tip or ""))
 
 
 def _amend(request: RestRequest) -> RestResponse:

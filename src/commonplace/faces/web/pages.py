@@ -11,7 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.words import amounts
+from commonplace.faces.responses import retry_headers
 from commonplace.faces.web.appearance import appearance
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.services.collections import Collection
@@ -43,7 +45,10 @@ def environment(*further: Path) -> Environment:
 
 
 def page(request: PageRequest, template: str, code: int = 200, /, **values: object) -> PageResponse:
-    """Render a page from a template, with the request and the given values."""
+    """Render a page from a template, with the request and the given values.
+
+    A value `problem` that is an error also gives the response its `Retry-After`.
+    """
     collection = values.get("collection")
     shown = (
         environment(*(one.templates for one in request.toolsets if one.templates))
@@ -56,7 +61,9 @@ def page(request: PageRequest, template: str, code: int = 200, /, **values: obje
             **values,
         )
     )
-    return PageResponse(shown.encode("utf-8", "replace"), status=code)
+    problem = values.get("problem")
+    headers = retry_headers(problem) if isinstance(problem, KnowledgeError) else {}
+    return PageResponse(shown.encode("utf-8", "replace"), status=code, headers=headers)
 
 
 def site_name(request: PageRequest) -> str:

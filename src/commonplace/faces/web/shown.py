@@ -24,6 +24,7 @@ from commonplace.faces.web.markup.sanitizer import TASK_ATTRIBUTE
 from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, FoundDocument
 from commonplace.services.site.documents import BoundedCache, Neighbour, parsed_document
+from commonplace.services.writes.saves import MAX_EDITED_BYTES
 
 PART_BYTES = 160_000
 """Maximum size in bytes of Markdown on one page; larger documents are shown in parts."""
@@ -31,8 +32,6 @@ MAX_CACHED_CHARS = 24_000_000
 """Maximum total characters of cached HTML."""
 MAX_OUTLINE = 250
 """Maximum number of headings in the outline. Above it, only the first two levels are listed, up to this number."""
-MAX_EDITED_BYTES = 4 * 1024 * 1024
-"""Maximum size in bytes of a page that is edited in a browser."""
 MAX_NAME = 18
 """Maximum characters of a neighbour's name in the local graph."""
 MAX_NAMED = 10

@@ -49,8 +49,9 @@ def attach(collection: Collection, page: Address, name: str, content: bytes, int
         ReadOnlyError, UnavailableError, StorageError, GitError: from the store; nothing was written.
     """
     plain = name.replace("\\", "/").rpartition("/")[2].strip()
-    require_attachment(plain, content)
-    stem, dot, suffix = (portable_name(plain) or plain).rpartition(".")
+    stored = portable_name(plain) or plain
+    require_attachment(stored, content)
+    stem, dot, suffix = stored.rpartition(".")
     folder = attachment_folder(collection, page)
     message = intent.message or f"Attach: {plain}"
     with (

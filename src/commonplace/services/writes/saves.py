@@ -9,13 +9,16 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.browser_text import section_span, with_browser_text
 from commonplace.domain.changes import Revision
 from commonplace.domain.document_reader import read_document
-from commonplace.domain.errors import ConflictError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import ConflictError, KnowledgeError, NotFoundError, TooLargeError
 from commonplace.domain.merge import MergeRegion, merge_regions, merge_texts
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tasks import tasks_of, with_task
 from commonplace.services.collections import Collection
 from commonplace.services.writes.documents import replace as replace_document
 from commonplace.services.writes.overwrites import WriteReceipt, WriteRequest
+
+MAX_EDITED_BYTES = 4_000_000
+"""Maximum size in bytes of a page that is edited in a browser, as over REST."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +120,20 @@ def tick(
 
 
 def edited_bytes(address: Address, base: bytes | None, section: str, text: str) -> bytes:
-    """The bytes of a page whose text, or a section of it, was edited in a form."""
+    """The bytes of a page whose text, or a section of it, was edited in a form.
+
+    Raises:
+        TooLargeError: they are more than `MAX_EDITED_BYTES`.
+    """
     document = read_document(address, base or b"")
-    return with_browser_text(document, text, section_span(document, section) if section else None)
+    edited = with_browser_text(document, text, section_span(document, section) if section else None)
+    if len(edited) > MAX_EDITED_BYTES:
+        raise TooLargeError(
+            f"The page would have {len(edited):,} bytes; the limit is {MAX_EDITED_BYTES:,}.",
+            kind="document",
+            hint="Split it into several pages.",
+        )
+    return edited
 
 
 def opened_bytes(collection: Collection, address: Address, opened: OpenedText) -> bytes | None:

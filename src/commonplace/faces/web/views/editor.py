@@ -22,6 +22,7 @@ from commonplace.services.site.changes import differences, gone_page
 from commonplace.services.site.documents import document_at_path
 from commonplace.services.writes import WriteReceipt, WriteRequest, create
 from commonplace.services.writes.saves import (
+    MAX_EDITED_BYTES,
     OpenedText,
     StaleTextError,
     current_bytes,
@@ -111,9 +112,9 @@ def require_editable(raw: bytes) -> None:
     Raises:
         TooLargeError: it is not.
     """
-    if len(raw) > shown.MAX_EDITED_BYTES:
+    if len(raw) > MAX_EDITED_BYTES:
         raise TooLargeError(
-            f"The page has {len(raw):,} bytes; up to {shown.MAX_EDITED_BYTES:,} can be edited in a browser.",
+            f"The page has {len(raw):,} bytes; up to {MAX_EDITED_BYTES:,} can be edited in a browser.",
             kind="document",
             hint="Edit its file, or split it into several pages.",
         )
@@ -135,7 +136,7 @@ def _unpacked(base: str) -> bytes | None:
     """The version that a form carries; None if it carries none that is readable."""
     try:
         packed = zlib.decompressobj()
-        return packed.decompress(b64decode(base, validate=True), shown.MAX_EDITED_BYTES) if base else None
+        return packed.decompress(b64decode(base, validate=True), MAX_EDITED_BYTES) if base else None
     except (ValueError, zlib.error):
         return None
 
@@ -365,7 +366,7 @@ def render(request: PageRequest) -> PageResponse:
 def rendered_text(request: PageRequest, collection: Collection, address: Address, text: str, line: int) -> PageResponse:
     """A text as the page at this address shows it, with what is wrong with its front matter."""
     raw = text.replace("\r\n", "\n").encode("utf-8", "replace")
-    if len(raw) > shown.MAX_EDITED_BYTES:
+    if len(raw) > MAX_EDITED_BYTES:
         raise TooLargeError("The text is too long for a preview.", kind="text", hint="Save it first.")
     document = read_document(address, raw)
     parts = shown.parts(document)

@@ -19,7 +19,15 @@ def error_page(request: PageRequest, error: KnowledgeError, status: int, near: s
     nearest = error.context.get("nearest")
     names = [str(name) for name in nearest] if isinstance(nearest, list | tuple) else []
     return page(
-        request, "error.html", status, message=str(error), hint=error.hint, nearest=names, near=near, code=status
+        request,
+        "error.html",
+        status,
+        message=str(error),
+        hint=error.hint,
+        nearest=names,
+        near=near,
+        code=status,
+        problem=error,
     )
 
 
