@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from xml.parsers.expat import ExpatError, ParserCreate
 
 from commonplace.domain.addresses import is_attachment_name
 from commonplace.domain.errors import InvalidInputError, TooLargeError
 
 MAX_ATTACHMENT_BYTES = 32 * 1024 * 1024
 """Maximum size in bytes of an attachment that is stored from a browser."""
-_ACTIVE_SVG = re.compile(
-    rb"<\s*(?:[\w-]+:)?(?:script|foreignobject|iframe|embed|object|handler|set|animate\w*)\b"
-    rb"|\bon\w+\s*=|javascript:|<!entity|<\?xml-stylesheet",
-    re.IGNORECASE,
+_SVG_NAMESPACE = "http://www.w3.org/2000/svg"
+_ACTIVE_ELEMENT = re.compile(
+    r"script|foreignobject|iframe|embed|object|handler|listener|meta|form|link|set|animate.*", re.IGNORECASE
 )
-"""Parts that make an SVG more than a picture: scripts, handlers, foreign content, and what can set their attributes."""
+"""Elements that make an SVG more than a picture: scripts, foreign content, and what can set attributes."""
+_URL_ATTRIBUTES = frozenset({"href", "src", "base"})
+_IGNORED_IN_URL = re.compile(r"[\x00-\x20\x7f-\xa0]+")
+"""Characters that browsers ignore in a URL."""
+_PICTURE_URL = re.compile(r"(?:#|https?://|data:image/(?:png|jpe?g|gif|webp|avif|bmp)[;,]).*|", re.DOTALL)
 _BEFORE_SVG = re.compile(rb"[?>-]*\s*<(\?xml|!--|!doctype)", re.IGNORECASE)
 """The beginning of what may come before the root of an SVG, behind the end of what came before it."""
 _ENDS = {b"?xml": b"?>", b"!--": b"-->", b"!doctype": b">"}
@@ -66,12 +70,51 @@ def require_attachment(name: str, content: bytes) -> None:
             kind="attachment",
             hint="Save it in that format, or name it as what it is.",
         )
-    if suffix == "svg" and _ACTIVE_SVG.search(content):
+    if suffix == "svg" and not is_plain_svg(content):
         raise InvalidInputError(
             "The picture contains a script, or what can run one.",
             kind="attachment",
             hint="Export it as a plain SVG, or as a PNG.",
         )
+
+
+def is_plain_svg(content: bytes) -> bool:
+    """Whether an SVG is a picture alone: XML of SVG elements, without scripts, handlers, entities and other URLs.
+
+    URLs are parts of the picture, pages of the web, and pictures in `data:`.
+    """
+    parser = ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = _require_plain
+    parser.StartDoctypeDeclHandler = _require_no_subset
+    parser.EntityDeclHandler = parser.ProcessingInstructionHandler = parser.SkippedEntityHandler = _refuse
+    try:
+        parser.Parse(content, True)
+    except (ExpatError, LookupError, ValueError):
+        return False
+    return True
+
+
+def _require_plain(name: str, attributes: Mapping[str, str]) -> None:
+    """Raise ValueError for an element that is no part of a picture."""
+    namespace, _, element = name.rpartition(" ")
+    if namespace != _SVG_NAMESPACE or _ACTIVE_ELEMENT.fullmatch(element):
+        raise ValueError(name)
+    for key, value in attributes.items():
+        attribute = key.rpartition(" ")[2].lower()
+        url = _IGNORED_IN_URL.sub("", value).lower() if attribute in _URL_ATTRIBUTES else ""
+        is_link_to_data = element.lower() == "a" and url.startswith("data:")
+        if attribute.startswith("on") or is_link_to_data or not _PICTURE_URL.fullmatch(url):
+            raise ValueError(key)
+
+
+def _require_no_subset(name: str, system: str | None, public: str | None, has_subset: int) -> None:
+    del system, public
+    if has_subset:
+        raise ValueError(name)
+
+
+def _refuse(*parts: object) -> None:
+    raise ValueError(parts)
 
 
 def _begins(suffix: str, content: bytes) -> bool:

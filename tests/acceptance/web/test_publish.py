@@ -404,6 +404,21 @@ def test_links_to_former_names_and_ignored_pages_do_not_name_them(tmp_path: Path
     assert (home.count("(unpublished page)"), "the plan" in home, "Nowhere" in home) == (12, True, True)
 
 
+def test_a_picture_that_runs_a_script_is_left_out_until_it_does_not(tmp_path: Path) -> None:
+    plain = "<svg xmlns='http://www.w3.org/2000/svg'><path d='M0 0'/></svg>"
+    base = new_repo(tmp_path / "base", {"a.md": "# A\n\n![[x.SVG]] ![[y.svg]]\n", "y.svg": plain, "x.SVG": plain})
+    (base.path / "x.SVG").write_text(plain.replace("<path", "<a href='java&#9;script:x'/><path"))
+    out = tmp_path / "site"
+    for _ in range(2):
+        assert [one["path"] for one in publish(base, out)["left_out"]] == ["x.SVG"]
+        assert ((out / "x.SVG").exists(), (out / "y.svg").exists()) == (False, True)
+        assert 'src="x.SVG"' not in (out / "a.html").read_text()
+    (base.path / "x.SVG").write_text(plain)
+    assert publish(base, out)["left_out"] == []
+    assert (out / "x.SVG").read_text() == plain
+    assert 'src="x.SVG"' in (out / "a.html").read_text()
+
+
 def test_an_empty_base_has_a_start_page(tmp_path: Path) -> None:
     assert publish(new_repo(tmp_path / "base", {"x.txt": "x"}), tmp_path / "site")["pages"] == 0
     assert (tmp_path / "site/index.html").is_file()

@@ -9,6 +9,24 @@ from commonplace.domain.errors import InvalidInputError, TooLargeError
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>'
+ACTIVE = (
+    b"<a href='java&#9;script:alert(1)'/>",
+    b"<a href='&#x6a;avascript:alert(1)'/>",
+    b"<a href=' javascript:alert(1)'/>",
+    b"<a href='data:text/html,x'/>",
+    b"<a href='data:image/png,x'/>",
+    b"<a xmlns:xlink='http://www.w3.org/1999/xlink' xlink:href='vbscript:x'/>",
+    b"<use href='data:image/svg+xml,x#a'/>",
+    b"<image href='file:///etc/passwd'/>",
+    b"<meta/>",
+    b"<link href='#a'/>",
+    b"<form/>",
+    b"<h:iframe xmlns:h='http://www.w3.org/1999/xhtml'/>",
+    b"<p xmlns='http://www.w3.org/1999/xhtml'/>",
+    b"<a href='#x'>&unknown;</a>",
+    b"<?xml-stylesheet href='x'?>",
+    b"<open>",
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +40,11 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>'
         ("a.docx", b"PK\x03\x04"),
         ("a.csv", b"a,b\n1,2\n"),
         ("a.svg", SVG),
+        (
+            "a.svg",
+            SVG.replace(b"<path", b"<a href='https://example.org'/><use href='#a'/><text>javascript: on=1</text><path"),
+        ),
+        ("a.svg", SVG.replace(b"<path", b"<image href='data:image/png;base64,AA'/><path")),
         ("a.svg", b'\xef\xbb\xbf<?xml version="1.0"?>\n<!-- made by hand -->\n<!DOCTYPE svg>\n' + SVG),
     ],
 )
@@ -53,6 +76,7 @@ def test_what_is_what_it_says_is_taken(name: str, content: bytes) -> None:
         ("a.svg", SVG.replace(b"<path", b"<foreignObject/><path")),
         ("a.svg", SVG.replace(b"<path", b"<set attributeName='href' to='x'/><path")),
         ("a.svg", b"<!DOCTYPE svg [<!ENTITY a 'b'>]>" + SVG),
+        *(("a.svg", SVG.replace(b"<path", part + b"<path")) for part in ACTIVE),
     ],
 )
 def test_what_is_not_what_it_says_or_can_run_is_refused(name: str, content: bytes) -> None:

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from commonplace import build
 from commonplace.domain.addresses import Address, address_or_none
+from commonplace.domain.attachment_types import is_plain_svg
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, UnavailableError
 from commonplace.domain.navigation import Place
 from commonplace.domain.query import Record
@@ -35,6 +36,7 @@ from commonplace.faces.web.urls import Urls
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.site.documents import neighbours, parsed_document
 from commonplace.services.site.publication import (
+    LeftOut,
     PublishedPages,
     PublishReport,
     excluded_by,
@@ -159,6 +161,7 @@ class Publication:
         self._folder = folder
         self._url = url or settings.url
         self._attached: dict[str, bool] = {}
+        self._active: dict[str, LeftOut] = {}
         self._used: list[str] = []
         start = self._site.start if self._site.start in self._selection.records else ""
         self._outputs = Outputs(self._selection.records, start, collection.name, self._attach, self._hidden)
@@ -195,7 +198,7 @@ class Publication:
             removed=self._folder.removed,
             files=len(files),
             redirects=redirects,
-            left_out=self._selection.left_out,
+            left_out=(*self._selection.left_out, *self._active.values()),
             broken=self._broken(),
             searchable=search,
             notices=tuple(self._notices()),
@@ -250,6 +253,9 @@ class Publication:
         """The pages to render: changed ones, those around them, and two steps around those whose links changed."""
         records = self._selection.records
         changed = {path for path, one in records.items() if path not in old or old[path].revision != one.revision}
+        before = self._folder.earlier
+        changed |= {path for path in old if any(self._attach(one) != (one in before) for one in old[path].files)}
+        changed &= records.keys()
         moved = {path for path in changed if path in old and sorted(old[path].targets) != sorted(self._links[path][0])}
         ends = moved | {target for path in moved for target in (*old[path].targets, *self._links[path][0])}
         around = changed | (ends & records.keys())
@@ -261,10 +267,16 @@ class Publication:
             address = address_or_none(path)
             fits = address is not None and not address.is_document
             is_open = fits and not excluded_by(path, self._site.settings.publish)
-            self._attached[path] = bool(is_open and address and self._stored(address))
-        if self._attached[path]:
+            self._attached[path] = bool(is_open and address and self._stored(address)) and self._is_plain(path)
+        if self._attached[path] or path in self._active:
             self._used.append(path)
         return self._attached[path]
+
+    def _is_plain(self, path: str) -> bool:
+        """Whether a file runs nothing when it is opened at its address in the site."""
+        if path.lower().endswith(".svg") and not is_plain_svg(self._whole.store.read(Address(path))):
+            self._active[path] = LeftOut(path, "not a picture alone: it has a script, or what can run one")
+        return path not in self._active
 
     def _stored(self, address: Address) -> bool:
         try:

@@ -30,7 +30,7 @@ _MARKS: Sequence[tuple[tuple[str, ...], Mapping[str, str]]] = (
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A page that is not published."""
+    """A page or file that is not published."""
 
     path: str
     reason: str

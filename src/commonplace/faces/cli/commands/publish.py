@@ -79,9 +79,9 @@ def _report(session: Session, report: PublishReport, out: str) -> None:
     for one in report.left_out[:SHOWN]:
         session.out.line(f"left out: {one.path} ({one.reason})")
     if len(report.left_out) > SHOWN:
-        session.out.line(f"left out: {amount(len(report.left_out) - SHOWN, 'more page')}; --json lists all")
+        session.out.line(f"left out: {amount(len(report.left_out) - SHOWN, 'more file')}; --json lists all")
     session.out.line(
         f"{amount(report.pages, 'page')}, {amount(report.files, 'other file')}, "
         f"{amount(report.redirects, 'redirect')} in {out}: {report.written:,} written, {report.removed:,} removed; "
-        f"{amount(len(report.left_out), 'page')} left out, {amount(len(report.broken), 'broken link')}."
+        f"{len(report.left_out):,} left out, {amount(len(report.broken), 'broken link')}."
     )
