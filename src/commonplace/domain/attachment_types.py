@@ -11,7 +11,7 @@ from commonplace.domain.errors import InvalidInputError, TooLargeError
 
 MAX_ATTACHMENT_BYTES = 32 * 1024 * 1024
 """Maximum size in bytes of an attachment that is stored from a browser."""
-_SVG_NAMESPACE = "http://www.w3.org/2000/svg"
+_HTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
 _ACTIVE_ELEMENT = re.compile(
     r"script|foreignobject|iframe|embed|object|handler|listener|meta|form|link|set|animate.*", re.IGNORECASE
 )
@@ -19,7 +19,9 @@ _ACTIVE_ELEMENT = re.compile(
 _URL_ATTRIBUTES = frozenset({"href", "src", "base"})
 _IGNORED_IN_URL = re.compile(r"[\x00-\x20\x7f-\xa0]+")
 """Characters that browsers ignore in a URL."""
-_PICTURE_URL = re.compile(r"(?:#|https?://|data:image/(?:png|jpe?g|gif|webp|avif|bmp)[;,]).*|", re.DOTALL)
+_PICTURE_URL = re.compile(
+    r"(?:#|https?://|data:image/(?:png|jpe?g|gif|webp|avif|bmp)[;,]|(?![a-z][a-z0-9+.-]*:)).*", re.DOTALL
+)
 _BEFORE_SVG = re.compile(rb"[?>-]*\s*<(\?xml|!--|!doctype)", re.IGNORECASE)
 """The beginning of what may come before the root of an SVG, behind the end of what came before it."""
 _ENDS = {b"?xml": b"?>", b"!--": b"-->", b"!doctype": b">"}
@@ -79,9 +81,10 @@ def require_attachment(name: str, content: bytes) -> None:
 
 
 def is_plain_svg(content: bytes) -> bool:
-    """Whether an SVG is a picture alone: XML of SVG elements, without scripts, handlers, entities and other URLs.
+    """Whether an SVG is a picture alone: XML without scripts, handlers, HTML, entities and other URLs.
 
-    URLs are parts of the picture, pages of the web, and pictures in `data:`.
+    URLs are parts of the picture, files and pages of the web, and pictures in `data:`. Elements of other languages,
+    such as those of drawing programs, do nothing in a browser.
     """
     parser = ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = _require_plain
@@ -97,7 +100,7 @@ def is_plain_svg(content: bytes) -> bool:
 def _require_plain(name: str, attributes: Mapping[str, str]) -> None:
     """Raise ValueError for an element that is no part of a picture."""
     namespace, _, element = name.rpartition(" ")
-    if namespace != _SVG_NAMESPACE or _ACTIVE_ELEMENT.fullmatch(element):
+    if namespace == _HTML_NAMESPACE or _ACTIVE_ELEMENT.fullmatch(element):
         raise ValueError(name)
     for key, value in attributes.items():
         attribute = key.rpartition(" ")[2].lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.domain.activity import KEPT_DAYS
 from commonplace.domain.errors import InvalidInputError
@@ -101,6 +101,15 @@ class SessionParameters(QueryParameters):
 
 class Undo(RequestBody):
     """Body of an undo: commits of one collection, or a session."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["commits"], "properties": {"commits": {"minItems": 1}, "session": {"maxLength": 0}}},
+                {"required": ["session"], "properties": {"session": {"minLength": 1}, "commits": {"maxItems": 0}}},
+            ]
+        }
+    )
 
     commits: Annotated[
         list[Annotated[str, Field(json_schema_extra={"pattern": REVISION_PATTERN})]], Field(max_length=MAX_ROWS)
