@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace.domain.errors import NotFoundError, StorageError, UnavailableError
+from commonplace.domain.proposals import Proposer
 from commonplace.domain.revisions import UNCONDITIONAL
 from commonplace.faces.access.callers import Caller
 from commonplace.faces.rest.endpoint import NoQueryParameters, RestRequest
@@ -45,7 +46,9 @@ def asked(*members: Collection) -> RestRequest:
     services = Services(collections=Collections(lambda: members))
     return RestRequest(
         services=services,
+        served=services,
         caller=Caller("x", "admin"),
+        proposer=Proposer(),
         path="",
         filename="",
         query=NoQueryParameters(),
