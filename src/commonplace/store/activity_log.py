@@ -146,8 +146,8 @@ class FileHourlyUses:
 
     def reserve(self, caller: str, pages: int, size: int, check: Callable[[HourlyUse], None]) -> Callable[[], None]:
         """Count a write, unless `check` raises for what was written before; returns what takes it back."""
-        now = self._clock()
         with self._rows(caller) as rows:
+            now = self._clock()  # under the lock: no row of another process is later
             recent = [row for row in rows if now - HOUR < row[0] <= now]
             until = HOUR - (now - recent[0][0]) if recent else 0.0
             check(HourlyUse(sum(int(row[1]) for row in recent), sum(int(row[2]) for row in recent), until))
