@@ -9,6 +9,8 @@ from support import ROOT
 
 PACKAGE = ROOT / "src" / "commonplace"
 UNIT = ROOT / "tests" / "unit"
+LEAST = 0.89
+"""The share of modules with code that have their own file; it only goes up."""
 ELSEWHERE = 6
 """Test files that belong to no single module; it only goes down."""
 
@@ -46,6 +48,12 @@ def has_code(module: Path) -> bool:
 def _is_constant(statement: ast.stmt) -> bool:
     """A docstring or `...`."""
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def test_the_share_of_modules_with_their_own_test_file_does_not_fall() -> None:
+    found = [path for path in modules() if has_code(path)]
+    have = [path for path in found if mirrored(path)]
+    assert len(have) / len(found) >= LEAST, f"{len(have)} of {len(found)}"
 
 
 def test_a_module_that_only_declares_has_no_code(tmp_path: Path) -> None:

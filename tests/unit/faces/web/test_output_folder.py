@@ -1,0 +1,97 @@
+"""The folder of a publication: only what differs is written, and nothing that is not of a publication is touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import InvalidInputError
+from commonplace.faces.web.output_folder import MANIFEST, OutputFolder
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "base"
+    folder.mkdir()
+    return folder
+
+
+def published(path: Path, base: Path, files: dict[str, bytes]) -> OutputFolder:
+    output = OutputFolder(path, base)
+    for name, content in files.items():
+        output.put(name, content)
+    output.finish({"n": 1})
+    return output
+
+
+def test_a_second_publication_writes_and_removes_what_differs(tmp_path: Path, base: Path) -> None:
+    place = tmp_path / "out"
+    first = published(place, base, {"a.html": b"a", "b/c.html": b"c", "b/d.html": b"d"})
+    assert (first.written, first.removed) == (3, 0)
+    second = published(place, base, {"a.html": b"a", "b/c.html": b"C"})
+    assert (second.written, second.removed, second.state) == (1, 1, {"n": 1})
+    assert sorted(path.relative_to(place).as_posix() for path in place.rglob("*.html")) == ["a.html", "b/c.html"]
+    assert published(place, base, {"a.html": b"a"}).removed == 1
+    assert not (place / "b").exists(), "an emptied folder goes"
+
+
+def test_a_file_that_was_changed_since_stays_and_is_named(tmp_path: Path, base: Path) -> None:
+    place = tmp_path / "out"
+    published(place, base, {"a.html": b"a", "b.html": b"b"})
+    (place / "b.html").write_bytes(b"by hand")
+    output = published(place, base, {"a.html": b"a"})
+    assert (output.removed, output.foreign, (place / "b.html").read_bytes()) == (0, {"b.html"}, b"by hand")
+
+
+def test_a_file_that_became_a_link_is_a_file_again_and_its_target_stays(tmp_path: Path, base: Path) -> None:
+    place, other = tmp_path / "out", tmp_path / "other"
+    published(place, base, {"a.html": b"a"})
+    other.write_bytes(b"a")
+    (place / "a.html").unlink()
+    (place / "a.html").symlink_to(other)
+    published(place, base, {"a.html": b"new"})
+    assert not (place / "a.html").is_symlink()
+    assert (other.read_bytes(), (place / "a.html").read_bytes()) == (b"a", b"new")
+
+
+def test_folders_that_are_links_are_refused(tmp_path: Path, base: Path) -> None:
+    place, other = tmp_path / "out", tmp_path / "other"
+    published(place, base, {"a.html": b"a"})
+    other.mkdir()
+    (place / "b").symlink_to(other)
+    with pytest.raises(InvalidInputError, match="is a link"):
+        OutputFolder(place, base).put("b/c.html", b"c")
+    assert list(other.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../victim", "/victim", "a/../../victim", "a//b", "./a", "", "a\0b", "a/.."], ids=ascii
+)
+def test_a_list_of_files_that_leads_elsewhere_is_none(tmp_path: Path, base: Path, name: str) -> None:
+    place, victim = tmp_path / "out", tmp_path / "victim"
+    place.mkdir()
+    victim.write_bytes(b"here")
+    (place / MANIFEST).write_text(json.dumps({"format": 1, "files": {name: "x"}, "state": {}}))
+    with pytest.raises(InvalidInputError, match="that no publication wrote"):
+        OutputFolder(place, base)
+    assert victim.exists()
+
+
+@pytest.mark.parametrize("text", ["xx", "[]", '{"format":9}', '{"format":1,"files":5,"state":{}}', "{"])
+def test_a_manifest_of_another_form_is_none(tmp_path: Path, base: Path, text: str) -> None:
+    place = tmp_path / "out"
+    place.mkdir()
+    (place / MANIFEST).write_text(text)
+    with pytest.raises(InvalidInputError, match="that no publication wrote"):
+        OutputFolder(place, base)
+
+
+def test_the_base_and_folders_of_others_are_refused(tmp_path: Path, base: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "new")
+    for place in (base, base / "site", tmp_path, tmp_path / "file", tmp_path / "link"):
+        with pytest.raises(InvalidInputError, match="Nothing was published"):
+            OutputFolder(place, base)
+    assert list(base.iterdir()) == []

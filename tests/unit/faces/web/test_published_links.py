@@ -1,0 +1,57 @@
+"""Files of published pages, and links between them: relative, and only to what is published."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.faces.web.published_links import Outputs, relative_url
+
+PAGES = ["Home.md", "a b.md", "guide/index.md", "guide/README.md", "guide/x.md", "guide/X.md", "-/x.md", "note.txt"]
+
+
+def outputs(hidden: frozenset[str] = frozenset()) -> Outputs:
+    return Outputs(PAGES, "Home.md", "base", lambda path: path == "pic.png", hidden)
+
+
+def test_each_page_has_a_file_of_its_own_also_where_case_does_not_count() -> None:
+    files = outputs().pages
+    assert files["Home.md"] == "index.html"
+    assert files["guide/index.md"] == "guide/index.html"
+    assert len({name.casefold() for name in files.values()}) == len(PAGES)
+    assert not files["-/x.md"].startswith("-/"), "styles and scripts have this folder"
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("/", "index.html"),
+        ("/p/a%20b#part", "a b.html#part"),
+        ("/p/@base/a%20b", "a b.html"),
+        ("/tags/x/y", "-/tags/x-y.html"),
+        ("/section/1.2?from=3", "-/sections/1.2.html#3-"),
+        ("/files/pic.png", "pic.png"),
+        ("/files/secret.png", None),
+        ("/p/absent", None),
+        ("/edit/a%20b", None),
+    ],
+)
+def test_urls_of_the_server_lead_to_files(url: str, target: str | None) -> None:
+    assert outputs().target(url) == target
+
+
+def test_links_are_relative_and_links_to_what_is_hidden_tell_nothing() -> None:
+    html = (
+        '<a href="/p/a%20b">A</a> <a class="x" href="/p/gone">Label</a> <a href="/p/secret">Secret Page</a> '
+        '<a href="https://example.org/p/a">web</a> <img src="/files/pic.png" srcset="/files/pic.png 2x">'
+    )
+    shown = outputs(frozenset(["secret page"])).relinked(html, "guide/x.html")
+    assert shown == (
+        '<a href="../a%20b.html">A</a> <span class="unpublished">Label</span> '
+        '<span class="unpublished">(unpublished page)</span> '
+        '<a href="https://example.org/p/a">web</a> <img src="../pic.png" srcset="../pic.png 2x">'
+    )
+
+
+def test_a_relative_url_is_quoted_and_keeps_its_fragment() -> None:
+    assert relative_url("a/b c.html#d", "a/e.html") == "b%20c.html#d"
+    assert relative_url("b.html", "a/b/c.html") == "../../b.html"
