@@ -16,6 +16,9 @@ from typing import NamedTuple
 from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
 
+LINE_END_BYTES = 2
+"""Maximum number of bytes of a text that is only a line end."""
+
 _LINE_END = re.compile(r"\A(?:\r?\n|\r)")
 
 

@@ -247,6 +247,14 @@ def _number(error: IndexingError, name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
+def current_bytes(collection: Collection, address: Address) -> bytes | None:
+    """The bytes of a page now; None if there is none."""
+    try:
+        return collection.store.read(address)
+    except NotFoundError:
+        return None
+
+
 def record_of(index: Index, reference: str) -> Record | None:
     """The document with this id or path: a unique id, else the path with or without its suffix.
 

@@ -26,8 +26,7 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import ForbiddenError, RateLimitedError
 from commonplace.domain.records import build_record
 from commonplace.domain.revisions import revision_of
-from commonplace.services.collections import Collection, Collections
-from commonplace.services.writes.saves import current_bytes
+from commonplace.services.collections import Collection, Collections, current_bytes
 
 _OF_PROPOSAL = re.compile(r"-[0-9]{8}-[0-9a-f]{6}$")
 """End of the identity of a view, behind that of the served store."""

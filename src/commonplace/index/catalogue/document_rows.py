@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
 from commonplace.domain.document_reader import FragmentMarks, FragmentNames, fragment_marks
-from commonplace.domain.documents import Document, Section
+from commonplace.domain.documents import LINE_END_BYTES, Document, Section
 from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import is_title
@@ -24,8 +24,6 @@ from commonplace.index.catalogue.database import sql
 # Rows of the catalogue's document tables: conversion to and from documents, records and outlines.
 
 
-_LINE_END_BYTES = 2
-"""Maximum number of bytes of a text that is only a line end."""
 RECORD_COLUMNS = (
     "f.id, f.path, f.size, f.revision, f.ident, f.aliases, f.title, f.type, f.date, f.created, f.updated, f.words,"
     " EXISTS (SELECT 1 FROM files o WHERE o.ident = f.ident AND o.id <> f.id), d.record"
@@ -395,7 +393,7 @@ class Outline:
         level = self._rows[ordinal][0]
         below = takewhile(lambda row: row[0] > level, self._rows[ordinal + 1 :])
         for _, _, _, _, content, end in (self._rows[ordinal], *(below if level else ())):
-            if end - content > _LINE_END_BYTES:
+            if end - content > LINE_END_BYTES:
                 return slice(content, end)
         return self.text(ordinal)
 

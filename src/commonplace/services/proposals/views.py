@@ -21,9 +21,8 @@ from commonplace.domain.proposals import (
     ServedView,
     only_proposing,
 )
-from commonplace.services.collections import Collection, Collections
+from commonplace.services.collections import Collection, Collections, current_bytes
 from commonplace.services.services import Services
-from commonplace.services.writes.saves import current_bytes
 
 MAX_BEGUN = 1_000
 """Maximum number of proposals without a commit whose ids are remembered."""

@@ -12,10 +12,9 @@ from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.markdown.link_rewrites import markdown_path
 from commonplace.domain.markdown.paths import relative_path
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.writes.documents import index_written
 from commonplace.services.writes.overwrites import WriteRequest
-from commonplace.services.writes.saves import current_bytes
 
 FOLDER = "attachments"
 """Folder of the attachments of a page that has none yet, beside the page."""

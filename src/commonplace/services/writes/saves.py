@@ -13,7 +13,7 @@ from commonplace.domain.errors import ConflictError, KnowledgeError, NotFoundErr
 from commonplace.domain.merge import MergeRegion, merge_regions, merge_texts
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.tasks import tasks_of, with_task
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.writes.documents import replace as replace_document
 from commonplace.services.writes.overwrites import WriteReceipt, WriteRequest
 
@@ -157,11 +157,3 @@ def is_in_history(collection: Collection, address: Address, revision: Revision) 
     except KnowledgeError:
         return False
     return True
-
-
-def current_bytes(collection: Collection, address: Address) -> bytes | None:
-    """The bytes of a page now; None if there is none."""
-    try:
-        return collection.store.read(address)
-    except NotFoundError:
-        return None

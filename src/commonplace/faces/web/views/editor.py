@@ -17,7 +17,7 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
-from commonplace.services.collections import Collection, FoundDocument
+from commonplace.services.collections import Collection, FoundDocument, current_bytes
 from commonplace.services.site.changes import differences, gone_page
 from commonplace.services.site.documents import document_at_path
 from commonplace.services.writes import WriteReceipt, WriteRequest, create
@@ -25,7 +25,6 @@ from commonplace.services.writes.saves import (
     MAX_EDITED_BYTES,
     OpenedText,
     StaleTextError,
-    current_bytes,
     edited_bytes,
     is_in_history,
     opened_bytes,

@@ -22,13 +22,12 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.proposals import decisions
 from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
 from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report
 from commonplace.services.proposals.views import proposal_view
 from commonplace.services.site.changes import DiffRow, differences
-from commonplace.services.writes.saves import current_bytes
 
 FILES = 20
 """Number of files of a proposal on one page."""

@@ -11,6 +11,7 @@ from typing import TypedDict
 from markupsafe import Markup, escape
 
 from commonplace.domain.addresses import fold
+from commonplace.domain.documents import LINE_END_BYTES, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
 from commonplace.domain.snippets import marked_spans
@@ -180,8 +181,14 @@ def _visible_sections(request: PageRequest, found: FoundDocument, hit: searches.
     if not spans:
         return hit.hit.sections
     sections = parsed_document(found.collection, found.record.address).sections
-    held = {one.ordinal for one in sections if overlaps(spans, one.start, one.end)}
-    return [one for one in hit.hit.sections if one.ordinal not in held and one.ordinal < len(sections)]
+    held = {section.ordinal for section in sections if overlaps(spans, section.start, _shown_end(section))}
+    return [shown for shown in hit.hit.sections if shown.ordinal not in held and shown.ordinal < len(sections)]
+
+
+def _shown_end(section: Section) -> int:
+    """Where the text ends that may represent a section: a section without own text shows that of a subsection."""
+    is_empty = section.level > 0 and section.end - section.content <= LINE_END_BYTES
+    return section.tree_end if is_empty else section.end
 
 
 def _section(

@@ -22,12 +22,11 @@ from commonplace.domain.errors import (
 from commonplace.domain.ports import Transaction
 from commonplace.domain.revisions import UNCONDITIONAL, Conditions, revision_of
 from commonplace.services import history
-from commonplace.services.collections import Collection
+from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.history import last_change
 from commonplace.services.past import as_of, moment_of
 from commonplace.services.services import Services
 from commonplace.services.writes import WriteRequest
-from commonplace.services.writes.saves import current_bytes
 from commonplace.toolsets.wiki.rules import (
     MAX_ATTACHMENT_BYTES,
     AttachmentContent,
