@@ -186,7 +186,7 @@ def _visible_sections(request: PageRequest, found: FoundDocument, hit: searches.
 
 
 def _shown_end(section: Section) -> int:
-    """Where the text ends that may represent a section: a section without own text shows that of a subsection."""
+    """The end of the text that may represent a section: a section without own text shows that of a subsection."""
     is_empty = section.level > 0 and section.end - section.content <= LINE_END_BYTES
     return section.tree_end if is_empty else section.end
 
