@@ -106,6 +106,8 @@ class Access:
     """The commit of a write; "" if nothing was committed."""
     proposal: str = ""
     """Id of the proposal to which a write went; "" for none."""
+    paths: tuple[str, ...] = ()
+    """Paths of the files that were written; () for a read."""
     files: Mapping[str, tuple[Revision, Revision]] | None = None
     """Old and new revision by path of a write without a commit, "" for no file; None for any other."""
 

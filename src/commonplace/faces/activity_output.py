@@ -31,6 +31,7 @@ def session_json(session: SessionActivity) -> dict[str, Json]:
         "last": iso_timestamp(session.last),
         "writes": session.writes,
         "proposed": session.proposed,
+        "files": session.files,
         "reads": session.reads,
         "tools": dict(session.tools),
     }
@@ -75,8 +76,8 @@ def session_line(session: SessionActivity) -> str:
     proposed = f", {session.proposed:,} of them proposed" if session.proposed else ""
     tools = ", ".join(f"{name} {count}" for name, count in session.tools.items() if name)
     return one_line(
-        f"{actor.session}  {_moment(session.last)}  {who}  {session.writes:,} writes{proposed} ({tools}), "
-        f"{session.reads:,} pages read"
+        f"{actor.session}  {_moment(session.last)}  {who}  {session.writes:,} writes{proposed} ({tools}) "
+        f"of {session.files:,} files, {session.reads:,} pages read"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.domain.activity import KEPT_DAYS, Access, AccessLog, Actor
@@ -12,7 +12,7 @@ from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
-from commonplace.services.undo import UndoReceipt, undo
+from commonplace.services.undo import UndoReceipt, undo, undone_by
 
 DAY = 86_400.0
 MAX_SEARCHED = 2_000
@@ -33,6 +33,8 @@ class SessionActivity:
     writes: int
     proposed: int
     """Number of the writes that went to proposals."""
+    files: int
+    """Number of different files that it wrote."""
     reads: int
     """Number of different pages that it read."""
     tools: Mapping[str, int]
@@ -51,6 +53,8 @@ class WriteActivity:
     """The files that it changed; () if they are not known any more."""
     read: tuple[str, ...]
     """The pages that the session had read before, and not before an earlier write."""
+    taken_back: tuple[str, ...] = ()
+    """The commits that took it back, whole or in part, newest first; only the latest are known."""
 
 
 def sessions(services: Services, days: int = KEPT_DAYS) -> list[SessionActivity]:
@@ -64,7 +68,8 @@ def sessions(services: Services, days: int = KEPT_DAYS) -> list[SessionActivity]
     names = _names(services.collections)
     for one in _log(services).accesses(list(names), time.time() - days * DAY):
         by_session.setdefault(one.actor.session, []).append(one)
-    found = [_session(accesses, names) for accesses in by_session.values() if any(one.is_write for one in accesses)]
+    written = [accesses for accesses in by_session.values() if any(one.is_write for one in accesses)]
+    found = [_session(accesses, names) for accesses in written]
     return sorted(found, key=lambda one: one.last, reverse=True)
 
 
@@ -79,6 +84,7 @@ def writes_of(services: Services, session: str) -> list[WriteActivity]:
     commits: dict[str, Commit] = {}
     for base in dict.fromkeys(one.base for one in accesses if one.commit and not one.proposal):
         commits |= _commits(_collection(services.collections, base))
+    undoes = _undoes(commits.values())
     found: list[WriteActivity] = []
     read: dict[str, None] = {}
     for one in accesses:
@@ -86,9 +92,9 @@ def writes_of(services: Services, session: str) -> list[WriteActivity]:
             read |= dict.fromkeys(one.read)
             continue
         commit = commits.get(one.commit)
-        paths = tuple(one.files) if one.files else tuple(address.path for address in commit.addresses) if commit else ()
+        paths = one.paths or (tuple(address.path for address in commit.addresses) if commit else ())
         subject = commit.message.partition("\n")[0] if commit else ""
-        found.append(WriteActivity(names[one.base], one, subject, paths, tuple(read)))
+        found.append(WriteActivity(names[one.base], one, subject, paths, tuple(read), undoes.get(one.commit, ())))
         read = {}
     return found
 
@@ -105,6 +111,16 @@ def diff_of(services: Services, write: WriteActivity) -> str:
         except KnowledgeError:  # the branch was rewritten
             continue
     return "".join(parts)
+
+
+def changes_of(services: Services, write: WriteActivity) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+    """The bytes of each file before and after a write, None for no file; empty if they are not known any more."""
+    if not write.access.commit or write.access.proposal:
+        return {}
+    try:
+        return services.collections.get(write.collection).store.history.changed(write.access.commit)
+    except KnowledgeError:  # the branch was rewritten
+        return {}
 
 
 def undo_session(
@@ -180,6 +196,7 @@ def _session(accesses: Sequence[Access], names: Mapping[str, str]) -> SessionAct
         last=writes[-1].when,
         writes=len(writes),
         proposed=sum(bool(one.proposal) for one in writes),
+        files=len({(one.base, path) for one in writes for path in one.paths}),
         reads=len({(one.base, path) for one in accesses for path in one.read}),
         tools=tools,
     )
@@ -218,3 +235,12 @@ def _commits(collection: Collection) -> Mapping[str, Commit]:
     if not history.available:
         return {}
     return {one.id: one for one in history.log(None, limit=MAX_SEARCHED)}
+
+
+def _undoes(commits: Iterable[Commit]) -> Mapping[str, tuple[str, ...]]:
+    """The commits that take each commit back."""
+    undoes: dict[str, tuple[str, ...]] = {}
+    for one in commits:
+        for taken_back in undone_by(one):
+            undoes[taken_back] = (*undoes.get(taken_back, ()), one.id)
+    return undoes

@@ -146,7 +146,7 @@ def _files(collection: Collection, log: Sequence[tuple[Commit, bool]]) -> Sequen
     files: dict[Address, _File] = {}
     for commit, is_named in log:
         renames = history.renames(commit.id)
-        takes_back = () if is_named else _undone_by(commit)
+        takes_back = () if is_named else undone_by(commit)
         changed = history.changed(commit.id) if is_named or takes_back else _NOTHING
         sources = set(renames.values())
         for address, (before, after) in changed.items():
@@ -169,7 +169,7 @@ def _files(collection: Collection, log: Sequence[tuple[Commit, bool]]) -> Sequen
     return list(files.values())
 
 
-def _undone_by(commit: Commit) -> Sequence[str]:
+def undone_by(commit: Commit) -> Sequence[str]:
     """The commits that a commit takes back."""
     _, trailers = split_trailers(commit.message)
     return [line.removeprefix(UNDOES) for line in trailers if line.startswith(UNDOES)]

@@ -235,7 +235,15 @@ def _written(actor: Actor, write: PlannedWrite, commit: str) -> Access:
             address.path: (_revision(write.before.get(address)), _revision(content))
             for address, content in write.after.items()
         }
-    return Access(when=time.time(), actor=actor, base=write.base, commit=commit, proposal=write.proposal, files=files)
+    return Access(
+        when=time.time(),
+        actor=actor,
+        base=write.base,
+        commit=commit,
+        proposal=write.proposal,
+        paths=tuple(one.path for one in write.after),
+        files=files,
+    )
 
 
 def _revision(content: bytes | None) -> str:

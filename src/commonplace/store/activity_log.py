@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 HOUR = 3_600.0
 SUFFIX = ".jsonl"
 MAX_FILES = 1_000
-"""Maximum number of files of a write without a commit that are listed; those of a larger one are not."""
+"""Maximum number of files of a write that are listed; without a commit those of a larger one are not."""
 _FACES: Mapping[str, FaceName] = {"mcp": "mcp", "rest": "rest", "web": "web", "cli": "cli", "lsp": "lsp"}
 
 
@@ -94,7 +94,9 @@ def _row(access: Access) -> dict[str, object]:
     row: dict[str, object] = {"when": round(access.when, 3), "base": access.base}
     row |= {name: value for name, value in asdict(access.actor).items() if value}
     row |= {name: value for name in ("read", "commit", "proposal") if (value := getattr(access, name))}
-    if access.files is not None and len(access.files) <= MAX_FILES:
+    if access.files is None and access.paths:
+        row["paths"] = list(access.paths[:MAX_FILES])
+    elif access.files is not None and len(access.files) <= MAX_FILES:
         row["files"] = {path: list(pair) for path, pair in access.files.items()}
     return row
 
@@ -128,6 +130,7 @@ def _access(row: Mapping[str, object]) -> Access:
         read=tuple(map(str, cast("Sequence[object]", row.get("read", ())))),
         commit=text("commit"),
         proposal=text("proposal"),
+        paths=tuple(map(str, cast("Sequence[object]", row.get("paths") or files or ()))),
         files={path: (old, new) for path, (old, new) in files.items()} if files is not None else None,
     )
 

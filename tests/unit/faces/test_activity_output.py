@@ -12,11 +12,11 @@ ACTOR = Actor(face="mcp", session="0" * 16, name="laptop", client="agent\x1b[31m
 
 
 def test_a_session_is_one_line_whatever_its_program_calls_itself() -> None:
-    session = SessionActivity(ACTOR, ("notes",), 0.0, 60.0, 1_200, 3, 7, {"edit": 1_199, "": 1})
+    session = SessionActivity(ACTOR, ("notes",), 0.0, 60.0, 1_200, 3, 25, 7, {"edit": 1_199, "": 1})
     line = session_line(session)
     assert line.isprintable()
     assert line.startswith("0000000000000000  1970-01-01 00:01  agent")
-    assert line.endswith("(laptop)  1,200 writes, 3 of them proposed (edit 1199), 7 pages read")
+    assert line.endswith("(laptop)  1,200 writes, 3 of them proposed (edit 1199) of 25 files, 7 pages read")
 
 
 def test_a_write_says_where_it_went_and_what_was_read_before() -> None:

@@ -23,9 +23,9 @@ def test_what_is_added_is_read_again_in_order(tmp_path: Path) -> None:
     log = FileAccessLog(tmp_path / "activity", lambda: NOW)
     rows = [
         access(NOW - DAY, read=("a.md", "b\u2028.md")),
-        access(NOW - 2, commit="c" * 40),
+        access(NOW - 2, commit="c" * 40, paths=("a.md", "b.md")),
         access(NOW - 1, proposal="20260301-1a2b3c", commit="d" * 40),
-        access(NOW, files={"a.md": ("", "e" * 40)}),
+        access(NOW, paths=("a.md",), files={"a.md": ("", "e" * 40)}),
     ]
     for one in reversed(rows):
         log.add(one)

@@ -35,6 +35,7 @@ class ActiveSession(BaseModel):
     last: str
     writes: int
     proposed: int
+    files: Annotated[int, Field(description="Number of different files that it wrote")]
     reads: Annotated[int, Field(description="Number of pages that it read")]
     tools: Annotated[dict[str, int], Field(description="Number of writes by tool")]
 

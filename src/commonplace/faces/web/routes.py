@@ -8,6 +8,7 @@ from commonplace.domain.attachment_types import MAX_ATTACHMENT_BYTES
 from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.exchange import EditingView, PageRequest, PageResponse, ToolsetPages, View
 from commonplace.faces.web.views import (
+    activity,
     agent,
     assistance,
     changes,
@@ -68,11 +69,12 @@ EDITING: dict[str, EditingView] = {
     "restore": EditingView(view=page_actions.restored, methods=("POST",)),
     "tick": EditingView(view=page_actions.ticked, methods=("POST",)),
     "proposals": EditingView(view=proposals.proposals, as_proposer=False),
+    "activity": EditingView(view=activity.sessions, tier="write", as_proposer=False),
     "complete": EditingView(view=assistance.complete, methods=("GET",)),
     "attach": EditingView(view=assistance.attached, methods=("PUT",), max_body=MAX_ATTACHMENT_BYTES),
     "render": EditingView(view=editor.render, methods=("POST",), writes=False),
 }
-"""Views of callers who may write or propose; nobody else reaches them."""
+"""Views of callers who may propose, or of a higher tier; nobody else reaches them."""
 
 
 def editing_at(path: str) -> EditingView | None:

@@ -12,7 +12,10 @@ from html import escape
 
 from markupsafe import Markup
 
+from commonplace.domain.addresses import Address
+from commonplace.domain.browser_text import browser_text
 from commonplace.domain.changes import Commit
+from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.json import Json
@@ -108,6 +111,14 @@ def edit_url(request: PageRequest, found: FoundDocument, document: Document) -> 
     if not request.may_edit(collection) or not document.decodable or len(document.raw) > MAX_EDITED_BYTES:
         return ""
     return request.urls.view("edit", collection.name, document.address.path)
+
+
+def version_text(address: Address, content: bytes | None) -> str | None:
+    """A version of a file as it is shown; "" for no file, None for a file that is no text."""
+    if content is None:
+        return ""
+    document = read_document(address, content)
+    return browser_text(document) if document.decodable and b"\0" not in content else None
 
 
 def renderer_for(request: PageRequest, collection: Collection) -> Renderer:

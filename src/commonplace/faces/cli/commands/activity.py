@@ -1,8 +1,8 @@
 """`commonplace activity`: what sessions wrote in the last 30 days, and what they had read before.
 
 As JSON: `{"sessions": [..]}`, each with `session`, `face`, `client`, `caller`, `name`, `collections`, `first`, `last`,
-`writes`, `proposed`, `reads` and `tools` (writes by tool). With `--session`: `{"session", "writes": [..]}`, oldest
-first, each with `collection`, `when`, `tool`, `commit`, `proposal`, `subject`, `files`, `read_before`, and with
+`writes`, `proposed`, `files`, `reads` and `tools` (writes by tool). With `--session`: `{"session", "writes": [..]}`,
+oldest first, each with `collection`, `when`, `tool`, `commit`, `proposal`, `subject`, `files`, `read_before`, and with
 `--diff` `diff`. Dates are in ISO 8601 UTC.
 """
 

@@ -145,7 +145,7 @@ def _shown_file(
 ) -> ShownFile:
     file, branches = one.file, found.branches
     base, proposed = (branches.content(revision) for revision in (file.base, file.proposed))
-    old, new = (_text(file.moved_from or file.address, base), _text(file.address, proposed))
+    old, new = (shown.version_text(file.moved_from or file.address, base), shown.version_text(file.address, proposed))
     is_text = old is not None and new is not None
     rows: Sequence[DiffRow] = []
     html = (Markup(), Markup())
@@ -157,14 +157,6 @@ def _shown_file(
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
     sections = _changed_sections(file, base, proposed) if change == "changed" else ()
     return ShownFile(one, change, rows, html[0], html[1], sections, is_text)
-
-
-def _text(address: Address, content: bytes | None) -> str | None:
-    """A text as it is shown; "" for no file, None for a file that is no text."""
-    if content is None:
-        return ""
-    document = read_document(address, content)
-    return browser_text(document) if document.decodable and b"\0" not in content else None
 
 
 def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:

@@ -1,0 +1,162 @@
+"""Pages of activity: the sessions that wrote, and the writes of one with their differences; undo of one or of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.domain.activity import Actor
+from commonplace.domain.addresses import Address
+from commonplace.domain.errors import InvalidInputError, KnowledgeError
+from commonplace.domain.merge import TextConflict
+from commonplace.faces.errors import error_mapping
+from commonplace.faces.web.exchange import PageRequest, PageResponse
+from commonplace.faces.web.pages import page
+from commonplace.faces.web.shown import version_text
+from commonplace.services import activity
+from commonplace.services.activity import WriteActivity
+from commonplace.services.collections import Collection
+from commonplace.services.site.changes import DiffRow, differences
+from commonplace.services.undo import UndoConflictError, UndoReceipt
+
+SESSIONS = 50
+"""Number of sessions on one page."""
+WRITES = 25
+"""Number of writes of a session on one page."""
+MAX_FILES = 200
+"""Maximum number of files on one page whose differences are shown."""
+MAX_ROWS = 4_000
+"""Maximum number of lines of differences on one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChange:
+    """The changes of a write in one file."""
+
+    path: str
+    rows: Sequence[DiffRow]
+    is_text: bool
+    is_cut: bool
+    """Whether some of its lines are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWrite:
+    """A write of a session."""
+
+    write: WriteActivity
+    collection: Collection
+    changes: Sequence[ShownChange]
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether it is a commit of what is served."""
+        return bool(self.write.access.commit and not self.write.access.proposal)
+
+
+def sessions(request: PageRequest) -> PageResponse:
+    """The list of sessions; one of them; with POST, an undo."""
+    if request.path:
+        return _undo(request) if request.method == "POST" else _session(request)
+    if request.method == "POST":
+        raise InvalidInputError("Which session?", kind="session", hint="Open one of the list.")
+    number = request.number("page")
+    every = activity.sessions(request.services)
+    rows = every[(number - 1) * SESSIONS :][:SESSIONS]
+    return page(request, "activity.html", rows=rows, number=number, last=max(1, -(-len(every) // SESSIONS)))
+
+
+def _session(
+    request: PageRequest,
+    problem: KnowledgeError | None = None,
+    results: Mapping[str, UndoReceipt] | None = None,
+    tried: str = "",
+) -> PageResponse:
+    """The writes of a session, the newest first.
+
+    Args:
+        request: The request.
+        problem: Why an undo was refused.
+        results: What an undo did, by name of the collection.
+        tried: The commit that was to be undone; "" for all of the session.
+    """
+    every = activity.writes_of(request.services, request.path)[::-1]
+    number = request.number("page")
+    chosen = every[(number - 1) * WRITES :][:WRITES]
+    conflicts = problem.conflicts if isinstance(problem, UndoConflictError) else ()
+    return page(
+        request,
+        "session.html",
+        error_mapping(problem).http if problem else 200,
+        session=request.path,
+        actor=_actor_of(every),
+        writes=_shown(request, chosen),
+        total=len(every),
+        number=number,
+        last=max(1, -(-len(every) // WRITES)),
+        undoable=any(one.access.commit and not one.access.proposal for one in every),
+        view=_view(request),
+        problem=problem,
+        conflicts=conflicts,
+        others=_others(every, tried, conflicts) if conflicts else (),
+        tried=tried,
+        results=[(request.collections.get(name), receipt) for name, receipt in (results or {}).items()],
+    )
+
+
+def _actor_of(writes: Sequence[WriteActivity]) -> Actor:
+    return writes[0].access.actor
+
+
+def _view(request: PageRequest) -> str:
+    return "side" if request.query.get("view") == "side" else "inline"
+
+
+def _shown(request: PageRequest, writes: Sequence[WriteActivity]) -> Sequence[ShownWrite]:
+    """The writes with their differences, as many lines of these as fit on a page."""
+    rows, files = MAX_ROWS, MAX_FILES
+    shown: list[ShownWrite] = []
+    for write in writes:
+        changes: list[ShownChange] = []
+        for address, (before, after) in activity.changes_of(request.services, write).items():
+            if not files:
+                break
+            change = _shown_change(address, before, after, rows)
+            files, rows = files - 1, rows - len(change.rows)
+            changes.append(change)
+        shown.append(ShownWrite(write, request.collections.get(write.collection), changes))
+    return shown
+
+
+def _shown_change(address: Address, before: bytes | None, after: bytes | None, most: int) -> ShownChange:
+    old, new = (version_text(address, content) for content in (before, after))
+    if old is None or new is None:
+        return ShownChange(address.path, (), is_text=False, is_cut=False)
+    every = differences(old, new)
+    return ShownChange(address.path, every[:most], is_text=True, is_cut=len(every) > most)
+
+
+def _others(
+    writes: Sequence[WriteActivity], tried: str, conflicts: Sequence[tuple[Address, TextConflict]]
+) -> Sequence[str]:
+    """The files of an undo that was refused which have no conflict."""
+    chosen = [one for one in writes if not tried or one.access.commit == tried]
+    paths = dict.fromkeys(path for one in chosen if one.access.commit and not one.access.proposal for path in one.paths)
+    return [path for path in paths if all(address.path != path for address, _ in conflicts)]
+
+
+def _undo(request: PageRequest) -> PageResponse:
+    """Take one write, or all of a session, back; then show what was done, or why nothing was."""
+    commit = request.form.get("commit", "")
+    pages = [path for path in request.form.get("pages", "").replace("\r\n", "\n").split("\n") if path]
+    person = request.caller.person
+    try:
+        if commit:
+            results = activity.undo_commits(request.services, [commit], pages, person=person)
+        elif request.form.get("action") == "session":
+            results = activity.undo_session(request.services, request.path, pages, person=person)
+        else:
+            raise InvalidInputError("The form names nothing to undo.", kind="form", hint="Open the session again.")
+    except KnowledgeError as error:
+        return _session(request, error, tried=commit)
+    return _session(request, results=results)
