@@ -14,15 +14,16 @@ from pathlib import Path
 from benchmarks.judged.sets import JudgedSet, Question, write, write_vault
 from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.similarity import SearchMode
+from commonplace.domain.tokens import QUARTERS, size_of
 from commonplace.services.collections import Collection
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
+from commonplace.services.evidence import EvidenceSection, fit, gather
 
 BUDGETS = (500, 1000, 2000)
 """Budgets in tokens."""
 EACH = 6
 """Number of sections per page."""
 ENVELOPE = 120
-"""Number of characters of an answer besides its sections."""
+"""Quarters of a token of an answer besides its sections."""
 MAX_QUESTIONS = 300
 """Maximum number of questions of a set, spread over the set, because each question reads a dozen pages."""
 
@@ -55,7 +56,7 @@ def recalls(
         within = Filter(prefix=f"{question.scope}/" if question.scope else "")
         found = gather(collections, SearchQuery(text=question.text, filter=within), mode)
         for at, budget in enumerate(BUDGETS):
-            shown = fit(found, CHARACTERS_PER_TOKEN * budget - ENVELOPE, _shown)
+            shown = fit(found, QUARTERS * budget - ENVELOPE, _shown)
             told = [section for section, text in shown if any(map(str.isalnum, text))]
             answered[at] += any(question.grades.get(one, 0) > 0 for one in _documents(told, places))
     return [count / len(chosen) for count in answered]
@@ -69,4 +70,4 @@ def _documents(shown: Sequence[EvidenceSection], places: Places) -> set[str]:
 
 def _shown(one: EvidenceSection, text: str) -> tuple[tuple[EvidenceSection, str], int]:
     row = {"id": one.record.id, "kb_name": one.collection.name, "title": one.record.title, "section": one.path}
-    return (one, text), len(json.dumps({**row, "text": text}, ensure_ascii=False))
+    return (one, text), size_of(json.dumps({**row, "text": text}, ensure_ascii=False))

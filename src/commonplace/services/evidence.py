@@ -12,20 +12,19 @@ from commonplace.domain.query import Record, SearchQuery
 from commonplace.domain.ranking import Span, around, chosen_text, paragraph_worths, paragraphs, query_words
 from commonplace.domain.semantic import TARGET_CHARS
 from commonplace.domain.similarity import SearchMode
+from commonplace.domain.tokens import fitting, size_of
 from commonplace.domain.words.grams import WORD
 from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHit, search
 
-CHARACTERS_PER_TOKEN = 4
-"""Number of characters of compact JSON that count as one token."""
 MAX_EVIDENCE_DOCUMENTS = 12
 """Maximum number of documents that are opened."""
 MAX_EVIDENCE_SECTIONS = 5
 """Number of sections per document, unless more are asked for."""
 MAX_DOCUMENT_SHARE = 0.4
 """Maximum fraction of the budget for one section."""
-MIN_CHARACTERS = 600
-"""Number of characters that one section may always use, whatever its share of the budget is."""
+MIN_SIZE = 600
+"""Quarters of a token that one section may always use, whatever its share of the budget is."""
 MIN_USEFUL_CHARACTERS = 200
 """Minimum number of characters of a cut section; shorter ones are omitted."""
 DOCUMENT_WEIGHT = 0.3
@@ -123,10 +122,10 @@ def fit(
 
     Args:
         found: Sections, best first.
-        room: The budget in characters.
-        show: Returns the form of a section with a text, and its size in characters.
+        room: The budget in quarters of a token.
+        show: Returns the form of a section with a text, and its size in quarters of a token.
     """
-    most = max(MIN_CHARACTERS, int(MAX_DOCUMENT_SHARE * room))
+    most = max(MIN_SIZE, int(MAX_DOCUMENT_SHARE * room))
     spans = [paragraphs(one.text) for one in found]
     rows: list[tuple[Row, int]] = []
     chosen: list[frozenset[int]] = []
@@ -139,7 +138,7 @@ def fit(
             wanted = taken.union(range(max(place - near, 0), min(place + near + 1, len(spans[at]))))
             text = chosen_text(one.text, spans[at], wanted)
             row, size = show(one, text)
-            if size - used <= room and (is_open or len(text) <= most):
+            if size - used <= room and (is_open or size_of(text) <= most):
                 break
         else:
             cut = None if is_open else _cut_to(one, text, most, room, show)
@@ -174,11 +173,12 @@ def _cut_to(
 
     None if too little of it fits.
     """
-    whole, text = text, around(text, one.words, most)
+    whole, text = text, fitting(lambda limit: around(text, one.words, limit), text, most)
     row, size = show(one, text)
     while size > room and len(text) > MIN_USEFUL_CHARACTERS:
         # Escaped characters take more space, so the text is cut by the size of its final form.
-        text = around(whole, one.words, max(len(text) - max(size - room, 16), MIN_USEFUL_CHARACTERS - 1))
+        over = max((size - room) * len(text) // size_of(text), 16)
+        text = around(whole, one.words, max(len(text) - over, MIN_USEFUL_CHARACTERS - 1))
         row, size = show(one, text)
     return None if size > room or (one.text and not text) else (row, size)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent import Agent, agent, ids, text_of
+from commonplace.domain.tokens import tokens_of
 from shell import Shell
 from support import ROOT
 
@@ -33,11 +34,11 @@ def reader(harbour: Path) -> Iterator[Agent]:
         yield connected
 
 
-def all_tokens(client: Agent, tool: str = "kb_search", **arguments: object) -> float:
+def all_tokens(client: Agent, tool: str = "kb_search", **arguments: object) -> int:
     """Tokens of an answer: its text block and its structured content."""
     answer = client.raw(tool, **arguments)
     structured = json.dumps(answer.structured_content, ensure_ascii=False, separators=(",", ":"))
-    return (len(text_of(answer)) + len(structured)) / 4
+    return tokens_of(text_of(answer)) + tokens_of(structured)
 
 
 def told(client: Agent, **arguments: object) -> Any:
@@ -103,17 +104,18 @@ def test_the_command_line_keeps_to_the_budget(harbour: Path, cache_dir: Path, bu
     assert cache_dir.is_dir()
     shell = Shell(harbour)
     shown = shell("search", QUESTION, "--max-tokens", str(budget))
-    assert 0 < len(shown.text) <= 4 * budget
+    assert 0 < tokens_of(shown.text) <= budget
     assert "runbooks/restore-database.md > Restore the database after an outage" in shown.text
     as_json = shell("search", QUESTION, "--max-tokens", str(budget), "--json")
-    assert len(as_json.text) <= 4 * budget
+    assert tokens_of(as_json.text) <= budget
     assert as_json.json["sections"][0]["heading"][0] == "Restore the database after an outage"
 
 
-def test_ten_hits_with_snippets_take_at_most_1700_tokens(reader: Agent) -> None:
+def test_ten_hits_with_snippets_take_at_most_6800_characters(reader: Agent) -> None:
     found = reader.raw("kb_search", query="database outage restore backup", limit=10)
     assert json.loads(text_of(found))["count"] == 10
-    assert all_tokens(reader, query="database outage restore backup", limit=10) <= 1700
+    structured = json.dumps(found.structured_content, ensure_ascii=False, separators=(",", ":"))
+    assert len(text_of(found)) + len(structured) <= 6_800
 
 
 @pytest.mark.parametrize("budget", [300, 1000])

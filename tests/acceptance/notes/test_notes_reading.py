@@ -12,6 +12,7 @@ from mcp.client.subscriptions import Subscription
 from mcp.shared.subscriptions import ResourceUpdated
 
 from agent import Agent, RefusedError, agent
+from commonplace.domain.tokens import tokens_of
 from support import GitRepo, eventually, new_repo
 
 PAGES: dict[str, str | bytes] = {
@@ -78,7 +79,7 @@ def test_an_overview_has_the_dates_of_the_history_as_soon_as_they_are_read(tmp_p
 
 def test_the_overview_orients_in_few_tokens(reader: Agent) -> None:
     shown = reader.text("overview")
-    assert len(shown) <= 4 * 600
+    assert tokens_of(shown) <= 600
     for part in ("6 pages", "About (README.md): About tea and pots.", "drinks/ 2", "Tags: tea 1"):
         assert part in shown
     assert "To mend: broken_link 1 (drinks/oolong.md:3), orphan_entry 5 (C# notes.md)" in shown
@@ -134,10 +135,10 @@ def test_an_answer_never_passes_its_budget_and_says_its_size(
     reader: Agent, tool: str, arguments: dict[str, object], tokens: int
 ) -> None:
     shown = reader.text(tool, **arguments, max_tokens=tokens)
-    assert len(shown) <= 4 * tokens
+    assert tokens_of(shown) <= tokens
     said = re.search(r"\((\d+) tokens\)\Z", shown)
     assert said
-    assert abs(int(said[1]) - len(shown) / 4) <= 4
+    assert abs(int(said[1]) - tokens_of(shown)) <= 4
 
 
 def test_a_budget_of_nothing_is_refused(reader: Agent) -> None:

@@ -9,9 +9,10 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import ConfigError, NotFoundError
 from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.tokens import QUARTERS, size_of
 from commonplace.domain.yaml_loader import load
 from commonplace.services.collections import Collection, record_of
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, fit, gather
+from commonplace.services.evidence import EvidenceSection, fit, gather
 
 QUESTIONS_FILE = "questions.yaml"
 DEFAULT_BUDGET = 1_000
@@ -90,11 +91,11 @@ def ask(collection: Collection, question: GoldenQuestion) -> QuestionResult:
     """
     wanted = {page: record_of(collection.index, page) for page in question.pages}
     sections = gather([collection], SearchQuery(text=question.question), "hybrid")
-    room = question.budget * CHARACTERS_PER_TOKEN
+    room = question.budget * QUARTERS
 
     def shown(one: EvidenceSection, text: str) -> tuple[Address, int]:
         head = f"{one.record.address.path}#{one.anchor} ({' > '.join(one.path)})"
-        return one.record.address, len(head) + len(text) + 2
+        return one.record.address, size_of(head) + size_of(text) + 2
 
     found = dict.fromkeys(fit(sections, room, shown))
     return QuestionResult(

@@ -16,6 +16,7 @@ from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import ConfigError, KnowledgeError
 from commonplace.domain.json import Json
 from commonplace.domain.slugs import anchor
+from commonplace.domain.tokens import tokens_of
 from commonplace.faces.web.exchange import CardRow, HomeCard, PageRequest, PageResponse, ToolsetPages
 from commonplace.faces.web.markup.html import LinkHtml
 from commonplace.faces.web.markup.links import LinkSource, labelled, page_link
@@ -26,7 +27,6 @@ from commonplace.faces.web.pages import page
 from commonplace.faces.web.shown import renderer_for
 from commonplace.faces.web.urls import with_query
 from commonplace.services.collections import Collection, FoundDocument
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN
 from commonplace.services.site.changes import DiffRow, differences
 from commonplace.toolsets.cascade.rules.concepts import (
     concept_address,
@@ -393,7 +393,7 @@ def _effective(request: PageRequest, identifier: str) -> PageResponse:
         incoming=incoming[:MAX_INCOMING],
         incoming_count=len(incoming),
         agent_text=text,
-        tokens=-(-len(text) // CHARACTERS_PER_TOKEN),
+        tokens=tokens_of(text),
     )
 
 

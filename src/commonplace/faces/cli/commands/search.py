@@ -19,6 +19,7 @@ import typer
 from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
 from commonplace.domain.similarity import SEARCH_MODES, SearchMode
+from commonplace.domain.tokens import QUARTERS, beginning, size_of
 from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSort, newest_first, unknown_values
 from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.options import AtOption
@@ -28,7 +29,7 @@ from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
 from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN, EvidenceSection, evidence, fit
+from commonplace.services.evidence import EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
 
@@ -39,7 +40,7 @@ EMBEDDED_AT_ONCE = 32
 EMBEDDING_SECONDS = 2.0
 """Time in seconds after which a search embeds no further text."""
 MAX_QUERY_SHOWN = 100
-"""Maximum characters of the query that an answer with `--max-tokens` repeats."""
+"""Quarters of a token of the query that an answer with `--max-tokens` repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,25 +169,30 @@ def _show_sections(
     """Show the best sections that fit into the budget of tokens."""
     gathered = evidence(collections.members, asked, asking.mode)
     found = gathered.sections
-    answer: dict[str, Json] = {"query": asked.text[:MAX_QUERY_SHOWN], "total": len(found), **moment, "sections": []}
+    answer: dict[str, Json] = {
+        "query": beginning(asked.text, MAX_QUERY_SHOWN),
+        "total": len(found),
+        **moment,
+        "sections": [],
+    }
     if gathered.notice:
         answer["notice"] = gathered.notice
-    room = CHARACTERS_PER_TOKEN * (asking.max_tokens or 0) - len(json_text(answer)) - 1
+    room = QUARTERS * (asking.max_tokens or 0) - size_of(json_text(answer)) - 1
 
     def text_of(one: EvidenceSection, text: str) -> tuple[str, int]:
         path = path_of(collections, one.collection, one.record.address)
         shown_as = f"{one_line(' > '.join((path, *one.path)))}\n{shown(text)}\n"
-        return shown_as, len(shown_as) + 1
+        return shown_as, size_of(shown_as) + 1
 
     def row_of(one: EvidenceSection, text: str) -> tuple[Json, int]:
         place = place_json(one.collection, one.record)
         row: dict[str, Json] = {**place, "heading": list(one.path), "anchor": one.anchor, "text": text}
-        return row, len(json_text(row)) + 1
+        return row, size_of(json_text(row)) + 1
 
     if session.out.as_json:
         session.out.json(answer | {"sections": fit(found, room, row_of)})
         return
-    for text in fit(found, CHARACTERS_PER_TOKEN * (asking.max_tokens or 0), text_of):
+    for text in fit(found, QUARTERS * (asking.max_tokens or 0), text_of):
         session.out.line(text)
     session.out.message(_summary(gathered.notice, found=bool(found)))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.tokens import QUARTERS, beginning, tokens_of
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import page
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN
 from commonplace.services.site.documents import document_at_path
 
 MAX_TOKENS = 100_000
@@ -29,11 +29,11 @@ def agent(request: PageRequest) -> PageResponse:
         "agent.html",
         found=found,
         record=found.record,
-        text=text[: MAX_TOKENS * CHARACTERS_PER_TOKEN],
+        text=beginning(text, MAX_TOKENS * QUARTERS),
         characters=len(text),
         max_tokens=MAX_TOKENS,
-        tokens=-(-len(text) // CHARACTERS_PER_TOKEN),
+        tokens=tokens_of(text),
         budget=budget,
         question=question,
-        characters_per_token=CHARACTERS_PER_TOKEN,
+        tokens_of_cl100k=tokens_of(text, "cl100k"),
     )

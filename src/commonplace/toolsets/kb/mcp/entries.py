@@ -14,11 +14,12 @@ from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.similarity import SearchMode
 from commonplace.domain.snippets import HighlightTerms, snippet
+from commonplace.domain.tokens import QUARTERS, beginning
+from commonplace.domain.tokens import size_of as size_of_text
 from commonplace.faces.mcp.toolset import Call, LinkedContent, ResourceLink, ToolResult
 from commonplace.services import links, listing, searches
 from commonplace.services.collections import Collection, FoundDocument, find_document
 from commonplace.services.evidence import (
-    CHARACTERS_PER_TOKEN,
     MAX_EVIDENCE_DOCUMENTS,
     Evidence,
     EvidenceSection,
@@ -57,12 +58,12 @@ from commonplace.toolsets.kb.mcp.parameters import (
 MAX_SEARCHED = 1_200
 """Maximum number of documents whose sections a search goes on to."""
 MAX_ECHOED_QUERY = 100
-"""Characters of a question that such an answer repeats."""
+"""Quarters of a token of a question that such an answer repeats."""
 MAX_BODIES = 300_000
 """Bytes of UTF-8 for all bodies of one list or search. With its copy in the text block the answer stays below 1 MiB,
 which clients accept as one event of a stream."""
 MARGIN = 24
-"""Number of characters reserved for the digits of counts."""
+"""Quarters of a token reserved for the digits of counts."""
 LISTS_SHARE = 0.4
 """Maximum share of the budget for an entry's links, 0 to 1."""
 FIELDS_SHARE = 0.65
@@ -119,8 +120,8 @@ def search_within(
     gathered, skipped, is_last = _sections_from(collections, query, mode)
     counts: dict[str, Json] = {"count": 0, "total": 0, "has_more": False, "results": []}
     notice: dict[str, Json] = {"notice": gathered.notice} if gathered.notice else {}
-    head: dict[str, Json] = {"query": query.text[:MAX_ECHOED_QUERY]}
-    room = CHARACTERS_PER_TOKEN * tokens - size_of(head | counts) - size_of(counts | notice) - 2 * MARGIN
+    head: dict[str, Json] = {"query": beginning(query.text, MAX_ECHOED_QUERY)}
+    room = QUARTERS * tokens - size_of(head | counts) - size_of(counts | notice) - 2 * MARGIN
     left = gathered.sections[skipped:]
     rows = fit(left[:limit], room, partial(_shown, bases=len(collections)))
     more = len(rows) < len(left) or not is_last
@@ -156,7 +157,7 @@ def sections_within(found: FoundDocument, question: str, entry: dict[str, Json],
     best = [one for one in gather([found.collection], query, "hybrid") if one.record.address == address]
     slim: dict[str, Json] = {**{key: entry[key] for key in _KEPT}, "body": None}
     no_sections: dict[str, Json] = {"sections": ()}
-    room = CHARACTERS_PER_TOKEN * tokens - _size_of_answer(slim | no_sections) - MARGIN
+    room = QUARTERS * tokens - _size_of_answer(slim | no_sections) - MARGIN
     rows = fit(best, room - len(_MORE_SECTIONS), _section)
     shown = sum(len(str(row["text"])) for row in rows)
     every = sum(len(one.text.strip()) for one in best)
@@ -168,7 +169,7 @@ def entry_within(entry: dict[str, Json], tokens: int, fields: Sequence[str] = ()
 
     A truncated body comes with the arguments that read the rest.
     """
-    room = CHARACTERS_PER_TOKEN * tokens
+    room = QUARTERS * tokens
     if _size_of_answer(entry, fields) <= room:
         return entry
     body = str(entry.get("body") or "")
@@ -185,7 +186,8 @@ def entry_within(entry: dict[str, Json], tokens: int, fields: Sequence[str] = ()
     piece = body
     while piece and _size_of_answer(kept | cut | {"body": piece}, fields) > room:
         over = _size_of_answer(kept | cut | {"body": piece}, fields) - room
-        piece = piece[: max(len(piece) - max(over // 2, 16), 0)]
+        least = min(len(piece), max(over * len(piece) // (2 * size_of_text(piece)), 16))
+        piece = piece[: len(piece) - least]
     return kept | cut | {"body": piece, "body_chunk_size": len(piece)}
 
 
@@ -212,13 +214,13 @@ def _divided(entry: dict[str, Json], fields: Sequence[str] = ()) -> tuple[dict[s
 
 
 def _size_of_answer(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
-    """Characters of both parts of `text_once`."""
+    """Quarters of a token of both parts of `text_once`."""
     return sum(map(size_of, _divided(entry, fields)))
 
 
 def size_of(value: Json) -> int:
-    """Characters of the value as compact JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    """Quarters of a token of the value as compact JSON."""
+    return size_of_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
@@ -259,14 +261,14 @@ def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
 # The tools of the `kb` toolset that read entries: search, get, list, by date, by link.
 
 
-BATCH_CHARACTERS = 32_000
-"""Maximum number of characters of all bodies in one batch: about 8,000 tokens."""
+BATCH_TOKENS = 8_000
+"""Maximum size of all bodies in one batch."""
 SNIPPET_CHARACTERS = 64
 """Length of a snippet in characters; it is in the structured content and in the text."""
 SUMMARY_CHARACTERS = 60
 """Length of a summary in characters that a hit has in the structured content."""
-METADATA_CHARACTERS = 160
-"""Maximum length in characters of the JSON of `metadata` in a hit; longer ones need `fields`."""
+METADATA_SIZE = 160
+"""Maximum size in quarters of a token of the JSON of `metadata` in a hit; longer ones need `fields`."""
 BRIEF_KEYS = ("id", "kb_name", "entry_type", "title", "snippet")
 """Keys of a hit in the text block of kb_search, unless their value is the default."""
 
@@ -348,7 +350,7 @@ def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
     """Several entries; their bodies share one budget."""
     entries: list[Json] = []
     missing: list[Json] = []
-    left = BATCH_CHARACTERS
+    left = BATCH_TOKENS * QUARTERS
     for name in arguments.entries:
         try:
             found = find_document(call.services.collections, name.entry_id, name.kb_name)
@@ -357,8 +359,9 @@ def kb_batch_read(call: Call, arguments: KbBatchRead) -> ToolResult:
             missing.append({"entry_id": name.entry_id, "kb_name": name.kb_name, "did_you_mean": nearest or []})
             continue
         document = found.collection.index.document(found.record.address)
-        entry = _cut(whole_entry(call, found, document), arguments.body_offset, min(arguments.body_limit, left))
-        left -= len(str(entry["body"]))
+        room = len(beginning(document.body[arguments.body_offset :], left))
+        entry = _cut(whole_entry(call, found, document), arguments.body_offset, min(arguments.body_limit, room))
+        left -= size_of_text(str(entry["body"]))
         shown = selected(entry, _with_cut(arguments.fields))
         remember(call, found, document, shown)
         entries.append(shown)
@@ -471,7 +474,7 @@ def _short(row: dict[str, Json]) -> dict[str, Json]:
     shown = row | {
         "summary": snippet(summary, HighlightTerms({}), SUMMARY_CHARACTERS) if isinstance(summary, str) else None
     }
-    return {key: value for key, value in shown.items() if key != "metadata" or size_of(value) <= METADATA_CHARACTERS}
+    return {key: value for key, value in shown.items() if key != "metadata" or size_of(value) <= METADATA_SIZE}
 
 
 def _brief(row: JsonObject, bases: int) -> JsonObject:

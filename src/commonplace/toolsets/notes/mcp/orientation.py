@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from commonplace.domain.errors import IndexingError, InvalidInputError
+from commonplace.domain.tokens import size_of
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services import links as links_service
 from commonplace.services.collections import Collections
@@ -121,7 +122,7 @@ def _listed(items: Sequence[str], room: int) -> str:
     """The items that fit, and the number of the others."""
     kept: list[str] = []
     for item in items:
-        if kept and sum(len(one) + 2 for one in kept) + len(item) > room:
+        if kept and sum(size_of(one) + 2 for one in kept) + size_of(item) > room:
             break
         kept.append(item)
     more = len(items) - len(kept)

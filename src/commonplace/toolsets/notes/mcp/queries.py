@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from commonplace.domain.document_reader import find_fragment, read_document
 from commonplace.domain.documents import Document
@@ -13,6 +14,7 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.query import Filter, Record, SearchQuery
 from commonplace.domain.ranking import excerpt, query_words
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.tokens import QUARTERS, fitting, size_of, tokens_of
 from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
@@ -30,7 +32,6 @@ from commonplace.toolsets.notes.mcp.text_output import (
     line_range,
     next_call,
     no_room,
-    tokens_of,
 )
 from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.evidence_texts import without_repeats
@@ -38,7 +39,7 @@ from commonplace.toolsets.notes.service.known_names import require_known_folder,
 from commonplace.toolsets.notes.service.page_lookup import FoundPage, find_page, folder_prefix, page_path, shown_path
 
 MIN_OUTLINE_ROOM = 400
-"""Characters of room below which a read shows no outline, only the beginning of the text."""
+"""Quarters of a token of room below which a read shows no outline, only the beginning of the text."""
 MAX_PAGE_SECTIONS = 500
 """Maximum number of matching sections of a page that is read with a question."""
 _CURSOR = re.compile(r"(\d{1,6})\.(\d{1,4})")
@@ -63,22 +64,22 @@ def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     if len(found) <= skipped:
         answer.add("No more results.")
         return answer.text()
-    if gathered.notice and len(gathered.notice) < answer.room // 4:  # sections take precedence
+    if gathered.notice and size_of(gathered.notice) < answer.room // 4:  # sections take precedence
         answer.add(gathered.notice)
     further = _further(call, gathered)
-    answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=len))
+    answer.reserve(max(next_call("search", query="", cursor="999999.9999"), further, key=size_of))
     left = found[skipped:]
     heads = {id(one): _hit_line(call, one, at, answer.room) for at, one in enumerate(left, skipped + 1 + window)}
 
     def form(one: EvidenceSection, text: str) -> tuple[tuple[str, str], int]:
         head = heads[id(one)]
-        return (head, text), len(head) + len(text) + 2
+        return (head, text), size_of(head) + size_of(text) + 2
 
     rows = fit(left, answer.room, form)
     if not rows:
         head, _ = form(left[0], "")[0]
         if not answer.add(head):
-            raise no_room(answer, len(head) + len(next_call("search", query="", cursor="999999.9999")))
+            raise no_room(answer, size_of(head) + size_of(next_call("search", query="", cursor="999999.9999")))
     for row in rows:
         for part in filter(None, row):
             answer.add(part)
@@ -136,7 +137,7 @@ def _hit_line(call: Call, one: EvidenceSection, number: int, room: int) -> str:
     title = headings if headings.startswith(one.record.title) else " > ".join([one.record.title, *one.path])
     place = f"[{number}] {path}{anchor}"
     whole = f"{place} ({line_of(title, 120)})"
-    return whole if len(whole) <= room else place
+    return whole if size_of(whole) <= room else place
 
 
 def _filter(arguments: NotesSearch, prefix: str) -> Filter:
@@ -188,7 +189,7 @@ def read(call: Call, arguments: NotesRead) -> ToolResult:
         return answer.text()
     answer = BoundedAnswer(arguments.max_tokens)
     for number, reference in enumerate(pages):
-        left = answer.room // 4
+        left = answer.room // QUARTERS
         share = min(max(left // (len(pages) - number), MIN_TOKENS), left)
         if share < MIN_TOKENS:
             rest = next_call("read", page=pages[number:], **({"at": arguments.at} if arguments.at else {}))
@@ -263,7 +264,7 @@ def _add_range(head: str, text: str, path: str, lines: LineRange, answer: Bounde
     following = answer.following("read", page=path, lines="999999+999999-999999")
     answer.reserve(following)
     if not answer.add(head):
-        raise no_room(answer, len(head) + len(following))
+        raise no_room(answer, size_of(head) + size_of(following))
     shown = add_lines(answer, text, lines.first, lines.skipped)
     answer.release()
     more = shown.shown or shown.last < lines.last
@@ -305,7 +306,7 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
     source = document.encoded
     text = source[part.start : part.end].decode("utf-8", "replace").removeprefix("\ufeff")
     head = _head(call, page, document, part.name)
-    if len(head) + 1 + len(text) <= answer.room:
+    if size_of(head) + 1 + size_of(text) <= answer.room:
         answer.add(head)
         answer.add(text.rstrip("\r\n"))
         _remember(call, page, document, part.start, part.end)
@@ -316,11 +317,11 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
     answer.reserve(following)
     size = f"{head} {tokens_of(text)} tokens, more than fit."
     inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]
-    if answer.room - len(size) >= MIN_OUTLINE_ROOM:
+    if answer.room - size_of(size) >= MIN_OUTLINE_ROOM:
         answer.add(f"{size} Outline with lines and tokens:")
         add_outline(document, inner, answer)
     elif not answer.add(size):
-        raise no_room(answer, len(size) + len(following))
+        raise no_room(answer, size_of(size) + size_of(following))
     shown = add_lines(answer, text, first)
     if shown.whole >= first:
         _remember(call, page, document, part.start, _line_end(source, shown.whole))
@@ -361,11 +362,12 @@ def _show_answering(
     following = answer.following("read", page=path, section=longest)
     answer.reserve(following)
     if not answer.add(head):
-        raise no_room(answer, len(head) + len(following))
+        raise no_room(answer, size_of(head) + size_of(following))
     words, rest = query_words(question), ""
     for one in best:
         line = f"## {' > '.join(one.path) or '(beginning)'}"
-        text = excerpt(one.text, words, answer.room - len(line) - 1)
+        cut = partial(excerpt, one.text, words)
+        text = fitting(cut, one.text, answer.room - size_of(line) - 1)
         added = bool(text) and answer.add(line) and answer.add(text)
         if not added or len(text) < len(one.text.strip()):
             rest = answer.following("read", page=path, **({"section": " > ".join(one.path)} if one.path else {}))

@@ -10,21 +10,22 @@ from dataclasses import dataclass
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
+from commonplace.domain.tokens import QUARTERS, beginning, size_of, tokens_of
 
-CHARACTERS_PER_TOKEN = 4
-"""Number of characters that count as one token."""
 MAX_ANSWER_TOKENS = 50_000
 """Tokens of one answer at the most, whatever the caller allows: clients refuse messages of megabytes."""
 MAX_OUTLINE_SHARE = 0.5
 """The part of a budget that an outline may take."""
 MIN_CUT = 20
-"""Characters of a line below which it is not cut to fit."""
+"""Quarters of a token below which a line is not cut to fit."""
+ELLIPSIS = 8
+"""Quarters of a token of the mark of a cut, and of rounding."""
 MIN_TEXT = 200
-"""Characters of text that a budget in an error has room for."""
+"""Quarters of a token of text that a budget in an error has room for."""
 ROUND_TOKENS = 50
 """A budget in an error is a multiple of this."""
 TRAILER = 56
-"""Number of characters reserved for the last line: the size, and a first sentence."""
+"""Quarters of a token reserved for the last line: the size, and a first sentence."""
 
 
 _LINES = re.compile(r"\s*(\d{1,9})(?:\+(\d{1,9}))?\s*(?:-\s*(\d{1,9})?\s*)?")
@@ -67,11 +68,6 @@ def line_range(given: str, count: int) -> LineRange:
     return LineRange(first, last, int(found[2] or 0))
 
 
-def tokens_of(text: str) -> int:
-    """The size of a text in tokens, rounded up."""
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
 class NoRoomError(InvalidInputError):
     """The budget of an answer has no room for any text."""
 
@@ -87,7 +83,7 @@ class BoundedAnswer:
     def __init__(self, max_tokens: int, at: str = "") -> None:
         self._at = at
         self.max_tokens = max_tokens
-        self._room = CHARACTERS_PER_TOKEN * min(max_tokens, MAX_ANSWER_TOKENS)
+        self._room = QUARTERS * min(max_tokens, MAX_ANSWER_TOKENS)
         self._lines: list[str] = []
         self._used = 0
         self._reserved = TRAILER
@@ -96,7 +92,7 @@ class BoundedAnswer:
 
     @property
     def room(self) -> int:
-        """Number of characters left for further lines including their line ends."""
+        """Quarters of a token left for further lines including their line ends."""
         return max(0, self._room - self._used - self._reserved - 1)
 
     def following(self, tool: str, **arguments: Json) -> str:
@@ -105,7 +101,7 @@ class BoundedAnswer:
 
     def reserve(self, text: str) -> None:
         """Reserve room for a line that is added at the end."""
-        self._reserved += len(text) + 1
+        self._reserved += size_of(text) + 1
 
     def release(self) -> None:
         """Release the room that `reserve` reserved."""
@@ -114,17 +110,20 @@ class BoundedAnswer:
 
     def add(self, line: str) -> bool:
         """Add a line if it fits; return whether it was added."""
-        if self.cut or len(line) > self.room:
+        size = size_of(line)
+        if self.cut or size > self.room:
             self.cut = True
             return False
         self._lines.append(line)
-        self._used += len(line) + 1
+        self._used += size + 1
         return True
 
     def add_shortened(self, line: str) -> bool:
         """Add a line, truncated to the remaining room; return whether it was added."""
         room = self.room
-        return self.add(line) if len(line) <= room else self.add(f"{line[: max(0, room - 1)]}…") if room > 1 else False
+        if size_of(line) <= room:
+            return self.add(line)
+        return room > ELLIPSIS and self.add(f"{beginning(line, room - ELLIPSIS)}…")
 
     def add_all(self, lines: Iterable[str]) -> int:
         """Add lines until one does not fit; return the number of added lines."""
@@ -140,9 +139,9 @@ class BoundedAnswer:
         self._reserved = TRAILER
         kept: list[str] = []
         for sentence in last:
-            if sentence and len(sentence) + 1 <= self.room:
+            if sentence and (size := size_of(sentence)) + 1 <= self.room:
                 kept.append(sentence)
-                self._used += len(sentence) + 1
+                self._used += size + 1
         body = "\n".join([*self._lines, *kept])
         size = tokens_of(body) + 4
         return f"{body}\n({size} tokens)" if body else f"({size} tokens)"
@@ -181,19 +180,22 @@ def add_lines(answer: BoundedAnswer, text: str, first: int, skipped: int = 0) ->
     kept: list[str] = []
     room = answer.room
     for line in text.split("\n"):
-        if len(line) + 1 > room:
+        size = size_of(line) + 1
+        if size > room:
             break
         kept.append(line)
-        room -= len(line) + 1
+        room -= size
     if kept and answer.add("\n".join(kept)):
         last = first - 1 + len(kept)
         return ShownLines(last, 0 if skipped and len(kept) == 1 else last)
-    size = skipped + len(text.partition("\n")[0])
-    reserved = len(f"Line {first} is cut: characters {size}-{size} of {size}. ")
-    shown = answer.room - reserved - 1
-    if shown < MIN_CUT or not answer.add(f"{text[:shown]}…"):
+    line = text.partition("\n")[0]
+    size = skipped + len(line)
+    reserved = size_of(f"Line {first} is cut: characters {size}-{size} of {size}. ")
+    room = answer.room - reserved - ELLIPSIS
+    part = beginning(line, room)
+    if room < MIN_CUT or not answer.add(f"{part}…"):
         raise no_room(answer, reserved)
-    end = skipped + shown
+    end = skipped + len(part)
     return ShownLines(first, first - 1, end, f"Line {first} is cut: characters {skipped + 1}-{end} of {size}. ")
 
 
@@ -202,9 +204,9 @@ def no_room(answer: BoundedAnswer, needed: int) -> NoRoomError:
 
     Args:
         answer: The answer.
-        needed: Characters of everything that has to be in it beside its text.
+        needed: Quarters of a token of everything that has to be in it beside its text.
     """
-    least = -(-(needed + TRAILER + MIN_TEXT) // (CHARACTERS_PER_TOKEN * ROUND_TOKENS)) * ROUND_TOKENS
+    least = -(-(needed + TRAILER + MIN_TEXT) // (QUARTERS * ROUND_TOKENS)) * ROUND_TOKENS
     return NoRoomError(
         f"max_tokens={answer.max_tokens} leaves no room for any text of the answer.",
         kind="argument",
@@ -230,12 +232,12 @@ def add_outline(document: Document, sections: Sequence[Section], answer: Bounded
     lines: list[str] = []
     for depth in sorted({one.level for one in sections}):
         deeper = [_outline_line(source, one) for one in sections if one.level <= depth]
-        if len(lines) > 1 and sum(len(line) + 1 for line in deeper) > room:
+        if len(lines) > 1 and sum(size_of(line) + 1 for line in deeper) > room:
             break
         lines = deeper
     used = 0
     for number, line in enumerate(lines):
-        used += len(line) + 1
+        used += size_of(line) + 1
         if used > room:
             answer.add(f"… and {len(lines) - number} more headings")
             break

@@ -10,6 +10,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.tokens import tokens_of
 from commonplace.domain.words.amounts import amount
 from commonplace.faces.mcp.toolset import Call
 from commonplace.faces.new_findings import new_finding_lines
@@ -25,7 +26,7 @@ from commonplace.services.collections import Collection
 from commonplace.services.findings import new_findings, shown_findings
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
-from commonplace.toolsets.notes.mcp.text_output import line_of, tokens_of
+from commonplace.toolsets.notes.mcp.text_output import line_of
 from commonplace.toolsets.notes.service.made_calls import CallMadeError
 from commonplace.toolsets.notes.service.page_lookup import shown_path
 from commonplace.toolsets.notes.service.repeats import WriteAnswer

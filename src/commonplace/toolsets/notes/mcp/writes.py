@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from commonplace.domain.addresses import Address
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call, ToolResult, bad_arguments
 from commonplace.services.collections import Collection
 from commonplace.services.writes import WriteRequest, require_moves
@@ -24,7 +25,6 @@ from commonplace.toolsets.notes.mcp.parameters import (
     NotesWrite,
     WriteArguments,
 )
-from commonplace.toolsets.notes.mcp.text_output import tokens_of
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange, changes_again
 from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from commonplace.domain.errors import InvalidInputError, NotFoundError
 from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.tokens import size_of
 from commonplace.domain.words.text_decoder import decoded
 from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, Resources, ResourceTemplate
 from commonplace.toolsets.projects.mcp import parameters
@@ -183,10 +184,10 @@ def _warned(warning: str) -> dict[str, Json]:
 # Some clients read an answer twice, as structured content and as text, so the budget covers both.
 
 
-MAX_ANSWER_CHARS = 6400
-"""Maximum number of characters of the results, structured and text together: about 1,600 tokens."""
-CHARS_PER_HIT = 660
-"""Budget in characters per requested document, if the sum for a given `limit` exceeds `MAX_ANSWER_CHARS`."""
+MAX_ANSWER_SIZE = 6400
+"""Maximum size of the results, structured and text together, in quarters of a token."""
+SIZE_PER_HIT = 660
+"""Budget in quarters of a token per requested document, if the sum for a given `limit` exceeds `MAX_ANSWER_SIZE`."""
 MIN_DOCUMENTS = 5
 """Number of documents for which room is reserved if no `limit` is given; with a `limit`, room is reserved for all."""
 MAX_SHOWN_CHAPTERS = 3
@@ -222,7 +223,7 @@ def _within_budget(matches: Sequence[DocumentMatch], limit: int | None) -> list[
             omitted; with one, they are shown without chapters.
     """
     shown: list[JsonObject] = []
-    left = max(MAX_ANSWER_CHARS, CHARS_PER_HIT * (limit or 0))
+    left = max(MAX_ANSWER_SIZE, SIZE_PER_HIT * (limit or 0))
     without_chapters = [_size(_show_match(match, ())) for match in matches]
     for number, match in enumerate(matches):
         reserved = sum(without_chapters[number + 1 : limit or MIN_DOCUMENTS])
@@ -246,8 +247,8 @@ def _fitting(match: DocumentMatch, room: int, *, at_least_one: bool) -> tuple[Js
 
 
 def _size(row: JsonObject) -> int:
-    """Number of characters of a result, structured and in the text block."""
-    return 2 * len(indented_text(row, 0)) + len(",\n    ,")
+    """Quarters of a token of a result, structured and in the text block."""
+    return 2 * size_of(indented_text(row, 0)) + len(",\n    ,")
 
 
 def _show_match(match: DocumentMatch, parts: Sequence[MatchingPart]) -> JsonObject:

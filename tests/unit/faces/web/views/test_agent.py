@@ -43,22 +43,22 @@ def test_a_question_is_cut_and_the_tokens_of_the_answer_are_counted(pages: Pages
 
     def long(_services: object, _found: object, _tokens: int, question: str) -> str:
         asked.append(len(question))
-        return "x" * 4_001
+        return "word " * 1_000
 
     page = agent(replace(pages.request("a", question="q" * 10_000), agent_text=long)).body.decode()
 
     assert asked == [500]
-    assert "about <b>1,001 tokens</b> (4,001 characters, 4 to a token)" in page
+    assert "about <b>925 tokens</b> as o200k counts, 926 as cl100k (5,000 characters)" in page
 
 
 def test_an_answer_that_no_agent_could_take_in_is_shown_in_part(pages: Pages) -> None:
     def huge(_services: object, _found: object, _tokens: int, _question: str) -> str:
-        return "x" * (MAX_TOKENS * 4 + 1)
+        return "茶" * (2 * MAX_TOKENS)
 
     page = agent(replace(pages.request("a"), agent_text=huge)).body.decode()
 
-    assert "about <b>100,001 tokens</b> (400,001 characters, 4 to a token). Shown are the first 100,000." in page
-    assert "x" * (MAX_TOKENS * 4) + "<" in page
+    assert "(200,000 characters). Shown are the first 100,000." in page
+    assert f">{'茶' * 123_456}<" in page
 
 
 @pytest.mark.parametrize("path", ["none", "", "..", "@other/a"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.domain.errors import IndexingError, InvalidInputError, NotFoundError
+from commonplace.domain.tokens import tokens_of
 from commonplace.faces.mcp.toolset import Call
 from commonplace.services.collections import Collections
 from commonplace.services.findings import collection_issues
@@ -74,7 +75,7 @@ def test_each_of_several_folders_has_its_share(bases: list[Indexed]) -> None:
     found = told(call_on(("tea", bases[0]), ("more", bases[0])), max_tokens=200)
     assert "tea: 5 pages" in found
     assert "more: 5 pages" in found
-    assert len(found) / 4 <= 200
+    assert tokens_of(found) <= 200
 
 
 def test_links_of_a_page_go_out_come_in_are_wanted_or_only_named(call: Call) -> None:

@@ -10,8 +10,8 @@ import pytest
 from commonplace.domain.addresses import Address
 from commonplace.domain.json import Json
 from commonplace.domain.query import SearchQuery
+from commonplace.domain.tokens import QUARTERS
 from commonplace.services.collections import FoundDocument
-from commonplace.services.evidence import CHARACTERS_PER_TOKEN
 from commonplace.toolsets.kb.mcp.entries import entry_within, search_within, sections_within, size_of, text_once
 from indexed import Indexed
 
@@ -35,7 +35,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Indexed]:
 
 
 def size_of_both(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
-    """Characters of the structured content and the text block."""
+    """Quarters of a token of the structured content and the text block."""
     answer = text_once(entry, fields)
     structured, told = cast("tuple[Any, Any]", (answer.content, answer.text))
     assert "body" not in structured["entry"], "the text is sent once"
@@ -43,15 +43,11 @@ def size_of_both(entry: dict[str, Json], fields: Sequence[str] = ()) -> int:
     return size_of(structured) + size_of(told)
 
 
-def characters(tokens: int) -> int:
-    return CHARACTERS_PER_TOKEN * tokens
-
-
 @pytest.mark.parametrize("tokens", [200, 400, 5000])
 def test_the_best_sections_fit_and_it_is_told_whether_there_are_more(base: Indexed, tokens: int) -> None:
     answer: Any = search_within([base.collection], SearchQuery(text="walrus boat"), "keyword", tokens)
     found = answer.content
-    assert size_of(found) + size_of(answer.text) <= characters(tokens)
+    assert size_of(found) + size_of(answer.text) <= QUARTERS * tokens
     assert len(answer.text["results"]) == found["count"] == len(found["results"]) > 0
     assert found["has_more"] is (found["count"] < found["total"])
     assert found["results"][0]["section"].startswith("Boats > Part")
@@ -67,13 +63,13 @@ def test_an_entry_has_its_best_sections_for_a_question(base: Indexed) -> None:
     (shown,) = told["entry"]["sections"]
     assert shown["text"].startswith("A boat called walrus number 7.")
     assert structured["entry"]["file_path"] == "boats.md"
-    assert size_of(structured) + size_of(told) <= characters(200)
+    assert size_of(structured) + size_of(told) <= QUARTERS * 200
 
 
-@pytest.mark.parametrize("tokens", [100, 200, 500, 1000])
+@pytest.mark.parametrize("tokens", [150, 200, 500, 1000])
 def test_an_entry_is_cut_to_fit_and_says_where_its_body_goes_on(tokens: int) -> None:
     found: Any = entry_within(ENTRY, tokens)
-    assert size_of_both(found) <= characters(tokens)
+    assert size_of_both(found) <= QUARTERS * tokens
     assert found["body_truncated"] is True
     assert (found["body_length"], found["body_offset"]) == (len(str(ENTRY["body"])), 0)
     assert found["body"] == str(ENTRY["body"])[: found["body_chunk_size"]]
@@ -85,7 +81,7 @@ def test_an_entry_that_fits_is_left_as_it_is() -> None:
 
 
 def test_links_go_before_the_body_does() -> None:
-    found: Any = entry_within({**ENTRY, "body": "short", "body_offset": 10, "body_length": 99}, 300)
+    found: Any = entry_within({**ENTRY, "body": "short", "body_offset": 10, "body_length": 99}, 400)
     assert found["links_truncated"] is True
     assert 0 < len(found["links"]) < 100
     assert (found["body"], found["body_offset"], found["body_length"]) == ("short", 10, 99)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from commonplace.domain.tokens import size_of
 from commonplace.toolsets.projects.mcp import documents, parameters
 from commonplace.toolsets.projects.mcp.documents import (
-    MAX_ANSWER_CHARS,
+    MAX_ANSWER_SIZE,
     MAX_EXCERPTS,
     MAX_SHOWN_CHAPTERS,
     create_knowledge_file,
@@ -48,7 +49,7 @@ def test_without_a_limit_an_answer_is_as_long_as_an_agent_can_afford(filled: Pro
     results = answer["results"]
     assert isinstance(results, list)
     assert 0 < len(results) < 30
-    assert len(documents.indented_text(answer, 0)) * 2 <= MAX_ANSWER_CHARS + 500  # type: ignore[arg-type]
+    assert size_of(documents.indented_text(answer, 0)) * 2 <= MAX_ANSWER_SIZE + 500  # type: ignore[arg-type]
     assert (answer["total_documents"], answer["message"]) == (
         30, f"Showing {len(results)} of 30 documents; pass limit=20 for more.",
     )  # fmt: skip
