@@ -73,3 +73,23 @@ def test_links_of_mdx_in_lines_that_begin_with_a_tag(tmp_path: Path, cache_dir: 
     assert "gone.mdx" in broken
     shell.ok("mv", "b.mdx", "bb.mdx")
     assert (repo.path / "a.mdx").read_text() == text.replace("(b.mdx", "(bb.mdx").replace('"b.mdx', '"bb.mdx')
+
+
+def test_pictures_and_code_of_docfx_are_links_of_their_page(tmp_path: Path, cache_dir: Path) -> None:
+    assert cache_dir.is_dir()
+    text = (
+        '# A\n\n:::image type="content" source="m/a%20b.png" alt-text="A: b" lightbox="m/big.png":::\n\n'
+        '- item\n\n  :::image source="m/gone.png" alt-text="x":::\n\n:::code source="x.cs" range="1-2":::\n\n'
+        '```\n:::image source="m/code.png":::\n```\n\n:::image source="~/root.png":::\n'
+    )
+    pictures: dict[str, str | bytes] = {f"m/{name}.png": b"\x89PNG" for name in ("a b", "big", "unused")}
+    repo = new_repo(tmp_path / "base", {"a.md": text, "x.cs": "code\n", **pictures})
+    shell = Shell(repo.path)
+    (broken, unused) = findings(shell, "broken_link", "dead_anchor", "missing_attachment", "unused_attachment")
+    assert "m/gone.png" in broken
+    assert unused.startswith("m/unused.png")
+    shell.ok("mv", "a.md", "deep/a.md")
+    moved = text.replace('source="m/', 'source="../m/').replace('box="m/', 'box="../m/').replace("x.cs", "../x.cs")
+    assert (repo.path / "deep/a.md").read_text() == moved.replace('"../m/code', '"m/code').replace(
+        '"../m/gone', '"m/gone'
+    )

@@ -18,6 +18,7 @@ from commonplace.domain.findings import finding_of
 from commonplace.domain.frontmatter import read_any_frontmatter, text_items
 from commonplace.domain.json import Json
 from commonplace.domain.markdown.link_syntax import (
+    read_directive_links,
     read_frontmatter_links,
     read_html_links,
     read_link,
@@ -88,7 +89,7 @@ def read_document(address: Address, raw: bytes) -> Document:
         sections=sections,
         links=(
             *read_frontmatter_links(source, frontmatter),
-            *_links(source, base, body, found.links, _html_links(source, written, base, found.html, readable.tags)),
+            *_links(source, base, body, found.links, _html_links(source, written, base, found, readable.tags)),
         ),
         tags=_tags(below, body, frontmatter, found),
         findings=(*findings, *frontmatter.findings, *_of_text(raw, source, base, found)),
@@ -574,11 +575,12 @@ def _links(source: bytes, base: int, body: str, events: Sequence[LinkEvent], htm
 
 
 def _html_links(
-    source: bytes, written: bytes, base: int, html: Sequence[tuple[int, int]], tags: Sequence[tuple[int, int]]
+    source: bytes, written: bytes, base: int, found: Structure, tags: Sequence[tuple[int, int]]
 ) -> list[Link]:
-    """The links in HTML that the parser reported, and in tags of `written` that `source` has blanks for."""
-    links = [link for start, end in html for link in read_html_links(source, base + start, base + end)]
-    return links + [link for start, end in tags for link in read_html_links(written, base + start, base + end)]
+    """The links in HTML and docfx's directives, and in tags of `written` that `source` has blanks for."""
+    links = [link for start, end in found.html for link in read_html_links(source, base + start, base + end)]
+    links += [link for start, end in tags for link in read_html_links(written, base + start, base + end)]
+    return [*links, *read_directive_links(source, base, found.opaque)] if b":::" in source else links
 
 
 def _words(source: bytes, text: str) -> int:

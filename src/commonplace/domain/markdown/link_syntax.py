@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
+from operator import itemgetter
 from urllib.parse import unquote
 
 from commonplace.domain.documents import Frontmatter, Link, LinkKind, Span
@@ -64,6 +65,8 @@ _LINK_ATTRIBUTES: Mapping[bytes, Mapping[bytes, LinkKind]] = {
     b"object": {b"data": LinkKind.IMAGE},
 }
 """The attributes of HTML elements that are links, as Markdown links or images."""
+DOCFX_DIRECTIVE = re.compile(rb"[ \t]*+:::([a-z-]{1,20})((?>[^\r\n:]|:(?!::))*+):::[ \t]*+\r?$", re.MULTILINE)
+"""A line of docfx such as `:::image source="a.png" alt-text="A":::`, in groups its name and its attributes."""
 _RAW_TEXT = frozenset({b"script", b"style", b"textarea", b"title"})
 """Elements whose content has no tags."""
 
@@ -96,6 +99,39 @@ def read_html_links(source: bytes, start: int, end: int) -> Iterator[Link]:
         if name in _RAW_TEXT:
             close = source.find(b"</" + name, at, end)
             at = close if close >= 0 else end
+
+
+def read_directive_links(source: bytes, base: int, opaque: Sequence[tuple[int, int]]) -> Iterator[Link]:
+    """The pictures and files in the directives of docfx in a body, in order.
+
+    Args:
+        source: The document.
+        base: Start of the body.
+        opaque: Ranges of code and HTML in the body, in order and without overlaps; directives there are none.
+    """
+    for directive in DOCFX_DIRECTIVE.finditer(source, base):
+        at = directive.start() - base
+        after = bisect_right(opaque, at, key=itemgetter(1))
+        if after < len(opaque) and opaque[after][0] <= at:
+            continue
+        kind = LinkKind.IMAGE if directive[1] == b"image" else LinkKind.MARKDOWN
+        for attribute in _ATTRIBUTE.finditer(source, *directive.span(2)):
+            group = next((number for number in (2, 4, 6) if attribute[number]), 0)
+            if group and attribute[1] in {b"source", b"lightbox"}:
+                link = _html_link(source, kind, *attribute.span(group))
+                if link and not link.target.startswith("~"):  # the root of a repository that is not told
+                    yield link._replace(span=Span(*directive.span()))
+
+
+def directive_attributes(directive: re.Match[bytes]) -> dict[str, str]:
+    """The attributes of a match of `DOCFX_DIRECTIVE`, such as `source`, by their names."""
+    return {
+        attribute[1].decode(): unescape(
+            (attribute[2] or attribute[4] or attribute[6] or b"").decode("utf-8", "replace")
+        )
+        for attribute in _ATTRIBUTE.finditer(directive[2])
+        if attribute[1]
+    }
 
 
 def _candidates(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -23,19 +23,67 @@ _CACHED = 2_000
 """Maximum number of cached code blocks."""
 
 
-def code_html(code: str, language: str) -> str:
+def code_html(code: str, info: str) -> str:
     """A code block as HTML. Diagrams and formulas keep their source, which the browser renders.
 
     Args:
         code: Content of the block.
-        language: First word of its info string; "" if there is none.
+        info: Its info string: the language, then title, marked lines and line numbers in the forms of the site
+            generators (`title="a.js"`, `[a.js]`, `{1,3-4}`, `hl_lines="1 3"`, `linenums="5"`, `showLineNumbers`); ""
+            if there is none.
     """
+    language = re.split(r"[\s{:,\[]", info.lstrip("{. "), maxsplit=1)[0].strip("}.")
     name = language.lower()
     if name == "mermaid":
         return f'<div class="mermaid-block"><pre tabindex="0"><code>{escape(code, quote=False)}</code></pre></div>\n'
     if name in {"math", "latex-math"}:
         return f'<div class="math-block"><code>{escape(code.strip(), quote=False)}</code></div>\n'
-    return f'<div class="code-block"><pre tabindex="0"><code>{highlighted(code, language)}</code></pre></div>\n'
+    title = _TITLE.search(info)
+    head = f'<p class="code-title">{escape(title[1] or title[2], quote=False)}</p>' if title else ""
+    shown = _with_lines(highlighted(code, language), info)
+    return f'<div class="code-block">{head}<pre tabindex="0"><code>{shown}</code></pre></div>\n'
+
+
+_TITLE = re.compile(r"""\b(?:title|filename|caption)=["']([^"']+)["']|(?<!=)\[([^\]\d"'][^\]]*)\]""")
+_MARKED = re.compile(r"""(?<!\w)\{([\d,\s-]+)\}|(?<=\w)\{([\d,\s-]+)\}|hl_lines=["'\[]*([\d\s,"'-]+)""")
+_NUMBERED = re.compile(
+    r"""(?:linenums|linenos|showLineNumbers|line-numbers|numberLines)\b(?!=["']?false)(?:=["']?(\d+))?"""
+)
+_FIRST_LINE = re.compile(r"(?:linenostart|startLineNumber|lineno-start)=(\d+)")
+MAX_MARKED = 10_000
+"""Maximum number of a marked line; higher ones are not marked."""
+
+
+def _with_lines(html: str, info: str) -> str:
+    """The code with its marked lines and line numbers, if the info string asks for them."""
+    marked = _marked_lines(info)
+    numbered = _NUMBERED.search(info)
+    if not marked and not numbered:
+        return html
+    start = _FIRST_LINE.search(info) or numbered
+    first = int(start[1]) if start and start[1] else 1
+    lines: list[str] = []
+    open_span = ""
+    for number, text in enumerate(html.rstrip("\n").split("\n"), 1):
+        line = open_span + text
+        if line.rfind("<span") > line.rfind("</span>"):  # a token goes on in the next line
+            open_span = line[line.rfind("<span") : line.find(">", line.rfind("<span")) + 1]
+            line += "</span>"
+        else:
+            open_span = ""
+        name = "line marked" if number in marked else "line"
+        counted = f' data-line="{first + number - 1}"' if numbered else ""
+        lines.append(f'<span class="{name}"{counted}>{line}</span>')
+    return "\n".join(lines)
+
+
+def _marked_lines(info: str) -> frozenset[int]:
+    marked: set[int] = set()
+    for match in _MARKED.finditer(info):
+        for part in re.findall(r"(\d{1,5})(?:-(\d{1,5}))?", match[1] or match[2] or match[3]):
+            first, last = int(part[0]), int(part[1] or part[0])
+            marked.update(range(first, min(last, MAX_MARKED) + 1))
+    return frozenset(marked)
 
 
 def highlighted(code: str, language: str) -> str:

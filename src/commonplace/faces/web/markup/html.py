@@ -17,6 +17,8 @@ from commonplace.faces.web.markup.parser import Event, LinkKey, Parsed, html_lin
 from commonplace.faces.web.markup.sanitizer import CHECK_EVENTS, TASK_ATTRIBUTE, TASK_MARK, Budget
 
 Events = Iterator[tuple[Event, int, int]]
+_LAYOUT_QUOTE = re.compile(rb"[ \t]*>[ \t]*\[!div[^\]\r\n]*\][ \t]*")
+"""The first line of a block quote of docfx that only names a style."""
 _CALLOUT = re.compile(rb"[ \t]*>[ \t]*\[!([A-Za-z][\w -]{0,30})\]([+-]?)[ \t]*")
 _SIMPLE = {
     "Emphasis": "em",
@@ -264,6 +266,8 @@ class HtmlWriter:
     def _quote(self, start: int) -> None:
         found = _CALLOUT.match(self.parsed.source, start)
         if not found:
+            if layout := _LAYOUT_QUOTE.match(self.parsed.source, start):
+                self._skip_to = layout.end()
             self._quotes.append(None)
             self.out.append("<blockquote>\n")
             return
@@ -322,8 +326,7 @@ class HtmlWriter:
 
     def _code(self, data: str | dict[str, str], events: Events) -> None:
         code = "".join(_texts(events, "CodeBlock"))
-        info = data["Fenced"].split() if isinstance(data, dict) else []
-        self.out.append(code_html(code, info[0].strip("{}.").partition("{")[0] if info else ""))
+        self.out.append(code_html(code, data["Fenced"] if isinstance(data, dict) else ""))
 
 
 def _texts(events: Events, until: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from commonplace.domain.document_reader import find_fragment
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError
 from commonplace.domain.markdown.paths import joined
-from commonplace.faces.web.markup.blocks import Footnotes, Piece, admonition_html, pieces
+from commonplace.faces.web.markup.blocks import Footnotes, Piece, container_html, pieces
 from commonplace.faces.web.markup.html import HtmlWriter, LinkHtml, Scope
 from commonplace.faces.web.markup.links import DocumentLinks, LinkSource, external_link
 from commonplace.faces.web.markup.parser import LinkKey, Parsed, definitions, missing_definitions, parse, written_links
@@ -243,22 +243,25 @@ class _Body:
     def written(self, source: bytes, anchors: Mapping[int, str] | None = None) -> str:
         """The HTML without footnotes; the source of a text that is over the budget."""
         try:
-            return self._written(source, anchors or {}, 0)
+            return self._written(Piece(source, 0 if anchors is not None or self.offset >= 0 else -1), anchors or {}, 0)
         except OverBudgetError:
             return as_source(source)
 
-    def _written(self, source: bytes, anchors: Mapping[int, str], depth: int) -> str:
-        found = list(pieces(source)) if depth < MAX_DEPTH else [Piece(source, 0)]
-        parsed = [parse(piece.text, self.budget) if not piece.admonition else Parsed(b"", ()) for piece in found]
+    def _written(self, whole: Piece, anchors: Mapping[int, str], depth: int) -> str:
+        """The HTML of the text of a piece; its offset counts from the start of the source."""
+        parts = whole.parts or (pieces(whole.text) if depth < MAX_DEPTH else (Piece(whole.text, 0),))
+        content = [piece if whole.parts else piece.moved(whole.start) for piece in parts]
+        parsed = [Parsed(b"", ()) if piece.kind else parse(piece.text, self.budget) for piece in content]
         self._resolve(parsed)
-        scope = Scope(self._link, anchors, self.footnotes, self.budget, -1 if depth else self.offset)
+        scope = Scope(self._link, anchors, self.footnotes, self.budget, self.offset)
+        group = f"tabs-{self.budget.events}"
         out: list[str] = []
-        for piece, one in zip(found, parsed, strict=True):
-            if piece.admonition:
-                inside = self._written(piece.text, {}, depth + 1)
-                out.append(admonition_html(piece.admonition, piece.title, inside, fold=piece.fold))
+        for piece, events in zip(content, parsed, strict=True):
+            if piece.kind:
+                inside = self._written(piece, anchors, depth + (piece.kind != "tabs"))
+                out.append(container_html(piece, inside, group=group, anchor=anchors.get(piece.head, "")))
             else:
-                out.append(HtmlWriter(one, scope, piece.start if anchors or not depth else -1).run())
+                out.append(HtmlWriter(events, scope, piece.start).run())
         return "".join(out)
 
     def _resolve(self, parsed: Sequence[Parsed]) -> None:

@@ -15,7 +15,7 @@ def of(text: str) -> list[Piece]:
 @pytest.mark.parametrize("text", ["", "plain", "a\n\nb\r\n", "100%% sure, ::: or !!! ahead"])
 def test_a_text_without_either_is_one_piece(text: str) -> None:
     assert b"".join(piece.text for piece in of(text)) == text.encode()
-    assert all(not piece.admonition and piece.start == 0 for piece in of(text))
+    assert all(not piece.kind and piece.start == 0 for piece in of(text))
 
 
 @each_case(
@@ -38,7 +38,7 @@ def test_an_admonition_is_a_piece_with_its_inside(
 ) -> None:
     before, made, after = of(f"before\n{text}after\n")
     assert (before.text, before.start) == (b"before\n", 0)
-    assert (made.admonition, made.title, made.text.decode(), made.fold) == (admonition, title, inside, fold)
+    assert (made.kind, made.title, made.text.decode(), made.fold) == (admonition, title, inside, fold)
     assert (after.text, after.start) == (b"after\n", len(f"before\n{text}".encode()))
 
 
@@ -56,7 +56,7 @@ def test_an_admonition_is_a_piece_with_its_inside(
 )
 def test_what_only_looks_like_one_stays_text(text: str) -> None:
     assert "".join(piece.text.decode() for piece in of(text)) == text
-    assert not any(piece.admonition for piece in of(text))
+    assert not any(piece.kind for piece in of(text))
 
 
 def test_a_comment_of_several_lines_is_left_out() -> None:
@@ -71,5 +71,5 @@ def test_pieces_of_a_text_are_found_in_linear_time() -> None:
 
 def test_bytes_that_are_no_text_do_not_stop_the_pieces() -> None:
     made = list(pieces(b'!!! note "\xff"\n    \xff\n\xff\n'))
-    assert [piece.admonition for piece in made] == ["note", ""]
+    assert [piece.kind for piece in made] == ["note", ""]
     assert made[1].text == b"\xff\n"

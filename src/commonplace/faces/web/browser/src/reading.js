@@ -8,6 +8,57 @@ export function enhance(root) {
   startHeadingLinks(root);
   startFormulas(root);
   startDiagrams(root);
+  startVersions(root);
+}
+
+/** Above a text with parts for some versions only: a choice of the version, kept for the next page. */
+function startVersions(root) {
+  const parts = [...root.querySelectorAll(".version[data-range]")];
+  const names = [...new Set(parts.flatMap((part) => part.dataset.range.match(/[^\s<>=|,]+/g) ?? []))];
+  const article = parts[0]?.closest(".text");
+  if (names.length < 2 || article.querySelector(".version-switch")) return;
+  names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const label = document.createElement("label");
+  label.className = "version-switch";
+  label.textContent = "Version";
+  const choice = document.createElement("select");
+  choice.append(new Option("all", ""), ...names.map((name) => new Option(name, name)));
+  label.append(choice);
+  const show = () => {
+    for (const part of parts) part.hidden = Boolean(choice.value) && !isInRange(choice.value, part.dataset.range);
+  };
+  choice.addEventListener("change", () => {
+    sessionStorage.setItem("version", choice.value);
+    show();
+  });
+  const kept = sessionStorage.getItem("version") ?? "";
+  if (names.includes(kept)) choice.value = kept;
+  show();
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target?.closest(".version[hidden]")) return;
+    choice.value = "";
+    show();
+    target.scrollIntoView();
+  };
+  reveal();
+  addEventListener("hashchange", reveal);
+  const title = article.querySelector("h1");
+  if (title) title.after(label);
+  else article.prepend(label);
+}
+
+/** Whether a version is in a range such as ">=a-1 <b-3 || c". Versions of other products are in no range of this one. */
+function isInRange(version, range) {
+  const [, product, own] = /^(.*?)([\d.]*)$/.exec(version);
+  return range.split(/\|\||,/).some((alternative) =>
+    [...alternative.matchAll(/(>=|<=|=|>|<)?\s*([^\s<>=|,]+)/g)].every(([, sign, name]) => {
+      const [, other, number] = /^(.*?)([\d.]*)$/.exec(name);
+      if (other !== product) return false;
+      const order = own.localeCompare(number, "en", { numeric: true });
+      return { ">=": order >= 0, "<=": order <= 0, ">": order > 0, "<": order < 0 }[sign] ?? order === 0;
+    }),
+  );
 }
 
 function isDark() {

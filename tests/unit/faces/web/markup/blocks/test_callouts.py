@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from commonplace.faces.web.markup.blocks import admonition_html, callout_open
+from commonplace.faces.web.markup.blocks import Piece, callout_open, container_html
 
 
 @each_case(
@@ -35,7 +35,8 @@ def test_a_callout_that_folds_is_a_disclosure(fold: str, state: str) -> None:
 
 
 def test_an_admonition_escapes_its_title_and_takes_its_inside_as_it_is() -> None:
-    html = admonition_html("tip", 'A <b> & "c"', "<p>in</p>", fold="")
+    html = container_html(Piece(b"", 0, "tip", 'A <b> & "c"'), "<p>in</p>")
     assert '<p class="callout-title">A &lt;b&gt; &amp; "c"</p><div class="callout-body">\n<p>in</p></div></div>' in html
-    assert '<p class="callout-title">Tip</p>' in admonition_html("tip", "", "", fold="")
-    assert admonition_html("tip", "", "", fold="-").startswith('<details class="callout callout-tip"><summary>Tip')
+    assert '<p class="callout-title">Tip</p>' in container_html(Piece(b"", 0, "tip"), "")
+    folded = container_html(Piece(b"", 0, "tip", fold="-"), "")
+    assert folded.startswith('<details class="callout callout-tip"><summary>Tip')
