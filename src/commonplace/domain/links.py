@@ -165,14 +165,24 @@ def resolve(link: Link, source: Address, lookup: LinkLookup) -> Address | None:
 def is_text(link: Link, source: Address, sites: Sequence[SiteTree]) -> bool:
     """Whether a link that leads to no page is no link in its docs tree, so that no page is missing for it.
 
-    Hugo and Jekyll have no wikilinks; a site's own template may give a destination a meaning.
+    Hugo and Jekyll have no wikilinks; a site's own template may give a destination a meaning; an absolute path may be
+    another site's.
     """
     site = site_of(sites, source)
     if site is None:
         return False
     if link.kind in MARKDOWN_KINDS:
-        return link.target in site.special
+        return link.target in site.special or bool(url_elsewhere(link, site))
     return link.kind is not LinkKind.FRONTMATTER and not site.wikilinks
+
+
+def url_elsewhere(link: Link, site: SiteTree | None) -> str:
+    """The URL of an absolute path that leads to no page of the base but belongs to another site; "" for none."""
+    if site is None or link.kind not in MARKDOWN_KINDS or not link.raw.startswith("/") or link.raw.startswith("//"):
+        return ""
+    fitting = [pair for pair in site.elsewhere if link.raw.startswith(pair[0])]
+    path, url = max(fitting, key=lambda pair: len(pair[0]), default=("", ""))
+    return f"{url}{link.raw.removeprefix(path)}" if url else ""
 
 
 def resolution(link: Link, source: Address, lookup: LinkLookup) -> Resolution:

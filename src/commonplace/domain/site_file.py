@@ -82,6 +82,8 @@ class SiteSettings:
     """The start page as a link names it: a path, title or alias; "" for `Home`, `index` or `README`."""
     edit_url: str = ""
     """URL where a page is edited, with `{path}` for its path; "" for none."""
+    absolute_urls: tuple[tuple[str, str], ...] = ()
+    """Beginnings of absolute paths that are another site's unless a page is there, each with the URL in its place."""
     url: str = ""
     """Address under which the site is published, with a final slash; "" if unknown."""
     navigation: Json = None
@@ -164,6 +166,7 @@ def _settings(values: JsonObject, findings: tuple[Finding, ...], publish_finding
         **{name: text_of(values.get(name)).strip() for name in _TEXTS},
         accent="#" + "".join(letter * 2 for letter in accent[1:]) if len(accent) == 4 else accent,  # noqa: PLR2004
         url=f"{url.rstrip('/')}/" if url else "",
+        absolute_urls=tuple(_absolute_urls(values.get("absolute_urls"))),
         navigation=values.get("navigation"),
         hidden_keys=HIDDEN_KEYS if hidden is None else frozenset(map(text_of, list_of(hidden))),
         publish=PublishRules(
@@ -209,6 +212,21 @@ def _accent(value: Json) -> str:
 
 def _web(value: Json) -> str:
     return "" if isinstance(value, str) and _WEB.fullmatch(value) else "must begin with https:// or http://."
+
+
+def _absolute_urls(value: Json) -> Iterator[tuple[str, str]]:
+    """Pairs of a path and a URL, both with a final slash: one for a text, several for a mapping."""
+    pairs = {"/": value} if isinstance(value, str) else mapping_of(value)
+    for path, url in pairs.items():
+        yield f"{path.rstrip('/')}/", f"{text_of(url).rstrip('/')}/"
+
+
+def _absolute(value: Json) -> str:
+    pairs = {"/": value} if isinstance(value, str) else mapping_of(value)
+    fits = all(path.startswith("/") and not path.startswith("//") and not _web(url) for path, url in pairs.items())
+    return (
+        "" if pairs and fits else "must be an address, or a mapping of paths, as in `/api/: https://example.org/api/`."
+    )
 
 
 def _edit_url(value: Json) -> str:
@@ -279,6 +297,6 @@ _CHECKS: Mapping[str, Callable[[Json], str]] = {
     "title": _text, "description": _text, "logo": _file(*IMAGE_SUFFIXES), "favicon": _file(*IMAGE_SUFFIXES),
     "accent": _accent, "style": _file(".css"), "footer": _text, "start": _text,
     "navigation": _navigation, "edit_url": _edit_url, "url": _web, "hidden_keys": _texts,
-    "publish": _publish,
+    "publish": _publish, "absolute_urls": _absolute,
 }  # fmt: skip
 """Check of each key: returns the error in a value; "" if there is none."""

@@ -56,6 +56,8 @@ class SiteTree:
     """Destinations to which the site's own templates give a meaning; no page is missing for them."""
     from_top: bool = False
     """Whether a path without `/` in front may also begin in `folder`, as in `{% link _docs/a.md %}`."""
+    elsewhere: tuple[tuple[str, str], ...] = ()
+    """Beginnings of absolute paths that are another site's unless a page is there, each with the URL in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +270,9 @@ def from_json(stored: dict[str, object]) -> SiteTree:
     """Parse the result of `as_json`, after a round trip through JSON."""
     mounts = tuple(Mount(**mount) for mount in stored.pop("mounts"))  # type: ignore[arg-type]
     translated = tuple((one, other) for one, other in stored.pop("translated"))  # type: ignore[misc]
+    elsewhere = tuple((path, url) for path, url in stored.pop("elsewhere"))  # type: ignore[misc]
     special = tuple(cast("list[str]", stored.pop("special")))
-    return SiteTree(mounts=mounts, translated=translated, special=special, **stored)  # type: ignore[arg-type]
+    return SiteTree(mounts=mounts, translated=translated, special=special, elsewhere=elsewhere, **stored)  # type: ignore[arg-type]
 
 
 def _relative_places(site: SiteTree, path: str, source: Address) -> Iterator[str]:

@@ -41,7 +41,7 @@ from commonplace.index.index_files import DAMAGE_ERRORS, IndexFiles, IndexView, 
 from commonplace.index.ingestion import MAX_SMALL_UPDATE, Outcome
 from commonplace.index.links import LinkQueries, resolve_all, with_sentences
 from commonplace.index.process import UpdateQueue, freeze_objects
-from commonplace.index.sites import SiteFinder
+from commonplace.index.sites import SiteFinder, is_configuration
 from commonplace.index.watcher import ChangeNotifier, FileChanges, IndexListener, IndexState, Watcher
 
 log = logging.getLogger(__name__)
@@ -352,6 +352,7 @@ class LocalIndex:
             self._date_updater.wake()
         if (
             changes.scan
+            or any(is_configuration(address.path) for address in others)
             or len(documents) > MAX_SMALL_UPDATE
             or (others and self._query(lambda view: listing.any_below(view.connection, others)))
         ):

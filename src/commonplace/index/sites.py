@@ -6,15 +6,17 @@ import json
 import os
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import cast
 
 from commonplace.domain.addresses import SKIPPED_FOLDERS
 from commonplace.domain.ports import Store
-from commonplace.domain.schema import declared_schema
+from commonplace.domain.schema import SCHEMA_FILE, declared_schema
+from commonplace.domain.site_file import SITE_FILE, read_site
 from commonplace.domain.site_recognition import MAX_CONFIG_BYTES, ConfigFile, config_names, declared_tree, recognise
-from commonplace.domain.sites import SiteTree, as_json, language_folders, translations_behind
+from commonplace.domain.sites import Mount, SiteTree, as_json, language_folders, translations_behind
 from commonplace.index.catalogue.database import (
     DECLARED_NAME,
     LANGUAGE_FOLDERS,
@@ -36,6 +38,11 @@ MAX_FOLDERS = 200
 """Maximum number of folders that are searched for configuration files."""
 
 _NAMES = {name.partition("/")[0] for name in config_names()}
+
+
+def is_configuration(path: str) -> bool:
+    """Whether a file may declare docs trees, or to what names and addresses of the base links lead."""
+    return path in {SITE_FILE, SCHEMA_FILE} or any(f"/{path}".endswith(f"/{name}") for name in config_names())
 
 
 class SiteFinder:
@@ -71,7 +78,16 @@ class SiteFinder:
             parts = folder.split("/")[:MAX_DEPTH]
             folders.update("/".join(parts[: length + 1]) for length in range(len(parts)))
         ordered = sorted(folders, key=lambda folder: (folder.count("/"), folder))
-        return [site for folder in islice(ordered, MAX_FOLDERS) for site in self._sites_in(folder)]
+        trees = [site for folder in islice(ordered, MAX_FOLDERS) for site in self._sites_in(folder)]
+        elsewhere = self._elsewhere()
+        if elsewhere and not any(site.folder == "" for site in trees):
+            trees.insert(0, SiteTree("declared", SITE_FILE, "", (Mount("", ""),)))
+        return [replace(site, elsewhere=elsewhere) for site in trees] if elsewhere else trees
+
+    def _elsewhere(self) -> tuple[tuple[str, str], ...]:
+        """The absolute paths that are another site's, as the base declares them."""
+        text = self._text(SITE_FILE)
+        return read_site(text.encode("utf-8", "replace")).absolute_urls if "absolute_urls" in text else ()
 
     def _sites_in(self, folder: str) -> Iterable[SiteTree]:
         names = _NAMES.intersection(self._names(folder))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -276,3 +277,35 @@ def test_a_page_says_to_other_programs_what_it_is(own: Server) -> None:
     assert '<meta name="description" content="All about the harbour.">' in page
     assert '<meta property="og:title" content="Mooring">' in page
     assert re.search(r'<link rel="canonical" href="http://127.0.0.1:\d+/p/guides/moor">', page)
+
+
+ELSEWHERE = "[far](/windows/x?a=1#b) [near](/guides/moor.md) [gone](/own/gone) ![pic](/windows/y.png) [[/windows/z]]\n"
+
+
+@pytest.mark.parametrize("tree", [{}, {"mkdocs.yml": "site_name: S\ndocs_dir: .\n"}])
+def test_absolute_paths_without_a_page_are_another_sites_if_the_base_says_so(
+    tmp_path: Path, cache_dir: Path, tree: Mapping[str, str]
+) -> None:
+    assert cache_dir.is_dir()
+    declared = "absolute_urls:\n  /windows: https://far.example/w\n  /windows/deep/: https://deep.example\n"
+    repo = new_repo(tmp_path / "base", {**FILES, **tree, "links.md": f"# Links\n\n{ELSEWHERE}"})
+    shell = Shell(repo.path)
+    with served(repo.path) as running:
+        assert "/wanted/windows/x" in text(get(running, "/p/links"))
+        (repo.path / "commonplace.yaml").write_text(declared)
+        page = text(get(running, "/p/links"))
+        for _ in range(300):
+            if "far.example" in page:
+                break
+            time.sleep(0.1)
+            page = text(get(running, "/p/links"))
+        assert '<a class="external" href="https://far.example/w/x?a=1#b">far</a>' in page
+        assert 'href="https://far.example/w/y.png"' in page
+        assert '<a class="page-link" href="/p/guides/moor">near</a>' in page
+        assert "/wanted/own/gone" in page
+        wanted = text(get(running, "/wanted"))
+    assert "own/gone" in wanted
+    assert "windows/x" not in wanted
+    broken = [finding["message"] for finding in shell("check", "--json").json["findings"] if "link" in finding["rule"]]
+    assert len(broken) == 2  # the page that is gone, and the wikilink, which has no address
+    assert not any("/windows/x" in message for message in broken)

@@ -12,6 +12,8 @@ from commonplace.domain.addresses import Address, is_attachment_name
 from commonplace.domain.document_reader import Fragments, slug_of_fragment
 from commonplace.domain.documents import Document, Link
 from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.links import url_elsewhere
+from commonplace.domain.sites import site_of
 from commonplace.faces.web.markup.html import LinkHtml, media_html
 from commonplace.faces.web.markup.parser import LinkKey
 from commonplace.faces.web.urls import Urls, element_fragment
@@ -57,6 +59,8 @@ class DocumentLinks:
     def _html(self, key: LinkKey, link: Link, target: LinkTarget | None, elements: _Elements) -> LinkHtml:
         urls, name = self.urls, self.collection.name
         if target is None:
+            if link.raw.startswith("/") and (url := self._elsewhere(link)):
+                return external_link(replace(key, destination=url))
             named = self.collections.named(link.collection, self.collection)
             wanted = wanted_name(link._replace(collection=""), self.document.address)
             return _missing(link, wanted, urls, named.name if named else link.collection)
@@ -74,6 +78,10 @@ class DocumentLinks:
             element_fragment(element) if same else urls.page(target.collection.name, target.address.path, element),
             dead=link.fragment if link.fragment and not elements.has(target, link.fragment) else "",
         )
+
+    def _elsewhere(self, link: Link) -> str:
+        site = site_of(self.collection.index.lookup().sites, self.document.address)
+        return url_elsewhere(link, site)
 
 
 class _Elements:
