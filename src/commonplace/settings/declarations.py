@@ -220,8 +220,14 @@ class Settings:
         str | None, Doc("The author's e-mail.", default="as Git is configured", also="OTTERWIKI_API_AUTHOR_EMAIL")
     ] = None
     retain_page_name_case: Annotated[
-        bool, Doc("Whether a new page of the wiki keeps the case of its name.", also="RETAIN_PAGE_NAME_CASE")
-    ] = True
+        bool | None,
+        Doc(
+            "Whether pages of the wiki keep the case of their names. Otherwise a new page gets a lower-case name, and "
+            "names are shown in title case.",
+            default="true, unless `home.md` and lower-case names alone show a default Otterwiki",
+            also="RETAIN_PAGE_NAME_CASE",
+        ),
+    ] = None
     engine: Annotated[
         str | None,
         Doc(

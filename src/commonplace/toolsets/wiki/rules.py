@@ -405,6 +405,8 @@ class Wiki:
     queries: NoteQueries
     attachments: NoteAttachments
     versions: NoteVersions
+    retain_case: bool = True
+    """Whether notes are named as their files; otherwise as an Otterwiki with its default setting names them."""
 
 
 def revision_not_found(path: str, revision: str) -> NotFoundError:

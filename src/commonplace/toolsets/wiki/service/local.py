@@ -39,7 +39,8 @@ from commonplace.toolsets.wiki.rules import (
 )
 from commonplace.toolsets.wiki.service import WIKI_KEY, note_lookup
 from commonplace.toolsets.wiki.service.note_queries import LocalNoteQueries
-from commonplace.toolsets.wiki.service.notes import DEFAULT_OPTIONS, LocalNotes, WikiOptions
+from commonplace.toolsets.wiki.service.notes import LocalNotes, WikiOptions
+from commonplace.toolsets.wiki.service.titled import titled
 
 
 class LocalAttachments:
@@ -170,12 +171,14 @@ def local_wiki(collection: Collection, options: WikiOptions) -> Wiki:
     """The wiki of a collection. Each write is one commit if the folder is in a Git repository."""
     index = collection.index.preferring_last()
     collection = replace(collection, store=collection.store.committing(), index=index)
-    return Wiki(
+    wiki = Wiki(
         LocalNotes(collection, options),
         LocalNoteQueries(collection),
         LocalAttachments(collection, options),
         LocalNoteVersions(collection, options),
+        options.retain_case,
     )
+    return wiki if options.retain_case else titled(wiki)
 
 
 # Versions of notes in a local folder: `toolsets.wiki.rules.NoteVersions` over a collection.
@@ -285,5 +288,6 @@ def wiki_at(services: Services, at: str) -> Generator[WikiState]:
         raise NotFoundError(str(error), kind="revision", hint=error.hint) from error
     with as_of(services.collections.only(frozenset({first.name})), at) as base:
         (past,), (moment,) = tuple(base.collections), base.moments
-        past = replace(past, index=past.index.preferring_last())
-        yield WikiState(LocalNotes(past, DEFAULT_OPTIONS), LocalNoteQueries(past), moment.commit.id)
+        options = WikiOptions(retain_case=wiki.retain_case)
+        state = local_wiki(past, options)
+        yield WikiState(state.notes, state.queries, moment.commit.id)

@@ -130,7 +130,8 @@ class LocalNoteQueries:
         """Paths of the notes to which at least one of these notes links."""
         index = self._collection.index
         if len(paths) > MAX_LINK_LOOKUPS:
-            return {target.id for source, target in index.links() if source.id in paths and source != target}
+            folded = set(map(fold, paths))
+            return {target.id for source, target in index.links() if fold(source.id) in folded and source != target}
         sources = filter(None, (note_lookup.find_note(self._collection, path) for path in paths))
         found = [note_links.outgoing(source, index.links_from(source)) for source in sources]
         return {target for targets in found for target in targets}

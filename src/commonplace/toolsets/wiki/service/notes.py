@@ -63,9 +63,6 @@ class WikiOptions:
     """Whether the file of a new page keeps the case of its name; otherwise the name is lower-cased."""
 
 
-DEFAULT_OPTIONS = WikiOptions()
-
-
 @dataclass(frozen=True, slots=True)
 class _Demand:
     """The preconditions of a write."""

@@ -16,6 +16,7 @@ from commonplace.domain.errors import (
     PreconditionError,
     TooLargeError,
 )
+from commonplace.domain.query import ListQuery
 from commonplace.domain.revisions import Conditions
 from commonplace.toolsets.wiki.rules import MAX_NOTE_BYTES, NoteFilter, Wiki
 from commonplace.toolsets.wiki.service.local import local_wiki
@@ -215,6 +216,7 @@ def test_a_text_that_cannot_be_stored_is_refused_before_anything_is_written(wiki
 
 def test_new_names_are_written_in_lower_case_if_the_wiki_does_not_keep_case(base: Indexed) -> None:
     wiki = local_wiki(base.collection, WikiOptions(retain_case=False))
-    assert wiki.notes.write("New/Page", "x\n", message="x").path == "new/page"
-    assert wiki.notes.read("NEW/PAGE").path == "new/page"
-    assert wiki.notes.rename("loose", "Found", message="x").new_path == "found"
+    assert wiki.notes.write("new/PAGE", "x\n", message="x").path == "New/Page"
+    assert wiki.notes.read("NEW/PAGE").path == "New/Page"
+    assert wiki.notes.rename("loose", "Found", message="x").new_path == "Found"
+    assert {"new/page.md", "found.md"} < {record.address.path for record in base.index.list(ListQuery()).records}

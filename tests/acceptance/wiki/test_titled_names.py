@@ -1,0 +1,76 @@
+"""A folder that an Otterwiki with its default settings made: names in title case, in every tool and in REST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from agent import agent
+from serving import served
+from support import new_repo
+
+FILES = {
+    "home.md": "---\ncategory: index\n---\n[[Actors/Iran]] and [[wanted page]]\n",
+    "actors/iran.md": "---\nlast_updated: 2026-03-08\n---\nAttrition. [[Home]]\n",
+    "titled.md": "---\ntitle: kept as written\nlast_updated: 2026-03-07\n---\nAttrition.\n",
+    "alone.md": "---\nlast_updated: 2026-03-06\n---\nNobody leads here.\n",
+}
+
+
+def test_every_tool_names_notes_as_otterwiki_does(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "wiki", FILES)
+    with agent("mcp", str(repo.path), "--toolset", "wiki", env={}) as wiki:
+        shown = wiki.text("read_note", path="actors/iran")
+        assert shown.startswith("# Iran\nPath: Actors/Iran\n")
+        assert "\nLinks to: Home\nLinked from: Home\n" in shown
+        assert wiki.text("read_note", path="Titled").startswith("# kept as written\nPath: Titled\n")
+        assert wiki.text("list_notes", prefix="Actors/").startswith(
+            "Found 1 notes matching prefix=Actors/:\n\n- Actors/Iran (2 words"
+        )
+        assert "1. Titled (score" in wiki.text("search_notes", query="attrition kept")
+        assert "  - Wanted Page\n" in wiki.text("get_links", path="Home")
+        orphans = wiki.text("find_orphaned_notes")
+        assert [line[2:].split(" (")[0] for line in orphans.splitlines()[2:]] == ["Titled", "Alone"]
+        assert wiki.text("write_note", path="Trends/New One", content="x\n").startswith("Created Trends/New One (")
+        assert (repo.path / "trends/new one.md").exists()
+        assert wiki.text("write_note", path="trends/NEW one", content="y\n").startswith("Updated Trends/New One (")
+        assert wiki.text("get_history", path="trends/new one").startswith("History for Trends/New One (2 revisions)")
+        assert wiki.text("rename_note", path="Actors/Iran", new_path="Actors/Persia").startswith(
+            "Renamed Actors/Iran -> Actors/Persia ("
+        )
+        assert "| Actors/Iran, Actors/Persia, Home\n" in wiki.text("get_recent_changes", limit=1)
+        assert wiki.text("delete_note", path="alone") == "Deleted Alone"
+
+
+@pytest.mark.parametrize(
+    ("home", "setting", "name"),
+    [
+        ("home", None, "Actors/Iran"),
+        ("home", "true", "actors/iran"),
+        ("Home", None, "actors/iran"),
+        ("start", None, "actors/iran"),
+        ("start", "False", "Actors/Iran"),
+    ],
+)
+def test_rest_follows_the_setting_and_without_one_the_folder(
+    tmp_path: Path, home: str, setting: str | None, name: str
+) -> None:
+    repo = new_repo(tmp_path / "wiki", {f"{home}.md": f"[[{name}]]\n", "actors/iran.md": "Attrition.\n"})
+    with served(repo.path, "--toolset", "wiki", env={"RETAIN_PAGE_NAME_CASE": setting} if setting else {}) as server:
+
+        def ask(path: str) -> Any:
+            return server.ask("GET", f"/api/v1{path}").json
+
+        page = ask(f"/pages/{quote('actors/iran')}")
+        assert (page["path"], page["name"]) == (name, name.partition("/")[2])
+        assert name in [row["path"] for row in ask("/pages")["pages"]]
+        assert ask("/search?q=attrition")["results"][0]["path"] == name
+        assert name in [node["path"] if isinstance(node, dict) else node for node in ask("/links")["nodes"]]
+        assert [edge["target"] for edge in ask("/links")["edges"]] == [name]
+        assert name in ask("/changelog")["entries"][0]["pages_affected"]
+        at = repo.git("rev-parse", "HEAD")
+        assert name in [row["path"] for row in ask(f"/pages?at={at}")["pages"]]
+        assert ask(f"/pages/{quote('actors/iran')}?at={at}")["path"] == name

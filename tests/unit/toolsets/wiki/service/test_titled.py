@@ -1,0 +1,24 @@
+"""Names in title case."""
+
+from __future__ import annotations
+
+from commonplace.toolsets.wiki.service.titled import title_case
+
+SHOWN = {
+    "actors/iran": "Actors/Iran",
+    "lang/c#": "Lang/C#",
+    "it's so": "It's So",
+    "'tis": "'tis",
+    "straße und ßx": "Straße Und ßx",
+    "o'neil's 2nd page": "O'neil's 2Nd Page",
+    "my-page_two": "My-Page_Two",
+    "ﬁnd": "Find",
+    "ǆ x": "ǅ X",
+    "actors/API design": "Actors/API design",
+    "3d 日本 page": "3D 日本 Page",
+}
+"""What `otterwiki.helper.get_pagename(…, full=True)` of Otterwiki 2.26.1 returned."""
+
+
+def test_the_rule_is_that_of_otterwiki() -> None:
+    assert {path: title_case(path) for path in SHOWN} == SHOWN
