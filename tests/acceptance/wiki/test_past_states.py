@@ -83,3 +83,16 @@ def test_without_git_there_is_no_past(tmp_path: Path) -> None:
         answer = ask(server, "/pages/a", "yesterday")
         assert (answer.status, "no history" in answer.json["error"]) == (404, True)
         assert ask(server, "/pages/a").status == 200
+
+
+def test_a_page_that_was_renamed_since_is_read_by_its_present_name(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "wiki", {"a.md": "the same text [[b]]\n", "b.md": "b\n"})
+    first = repo.git("rev-parse", "HEAD")
+    repo.git("mv", "a.md", "c.md")
+    repo.git("commit", "-qm", "Renamed")
+    with served(repo.path, env={"XDG_CACHE_HOME": str(tmp_path / "c")}) as server:
+        for path in ("a", "c"):
+            page = ask(server, f"/pages/{path}", first)
+            assert (page.status, page.json["path"], page.json["content"]) == (200, "a", "the same text [[b]]\n")
+            assert ask(server, f"/links/{path}", first).json["links_to"] == ["b"]
+        assert ask(server, "/pages/c", repo.git("rev-parse", "HEAD")).json["path"] == "c"

@@ -48,7 +48,7 @@ def get_page(request: RestRequest) -> RestResponse:
     """A page, current or at a revision."""
     query = cast("models.RevisionParameters", request.query)
     with wiki_at(request.services, query.at) as asked:
-        note = asked.notes.read(request.path, query.revision)
+        note = asked.notes.read(asked.path_then(request.path), query.revision)
     etag = (("etag", f'"{note.revision}"'), *_told(asked))
     if not request.conditions.is_empty and _is_known(request, note.revision, note.content.encode("utf-8", "replace")):
         return RestResponse(None, 304, etag)
@@ -164,7 +164,7 @@ def semantic_search(request: RestRequest) -> RestResponse:
 def page_links(request: RestRequest) -> RestResponse:
     """Outgoing and incoming links of a page."""
     with wiki_at(request.services, cast("models.MomentParameters", request.query).at) as asked:
-        links = asked.queries.links(request.path)
+        links = asked.queries.links(asked.path_then(request.path))
     value = models.Links(path=links.path, links_to=list(links.links_to), linked_from=list(links.linked_from))
     return RestResponse(value, headers=_told(asked))
 

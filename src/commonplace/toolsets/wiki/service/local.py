@@ -255,6 +255,16 @@ class WikiState:
     queries: NoteQueries
     commit: str = ""
     """The commit that was current at that moment; "" for the current wiki."""
+    now: Collection | None = None
+    """The current collection of a past wiki."""
+
+    def path_then(self, path: str) -> str:
+        """The path at that moment of the page that has this path now; the path itself if there is no such page."""
+        if self.now is None:
+            return path
+        address = note_lookup.find_note(self.now, path)
+        then = self.now.store.history.address_at(address, self.commit) if address else None
+        return then.id if then else path
 
 
 @contextmanager
@@ -290,4 +300,4 @@ def wiki_at(services: Services, at: str) -> Generator[WikiState]:
         (past,), (moment,) = tuple(base.collections), base.moments
         options = WikiOptions(retain_case=wiki.retain_case)
         state = local_wiki(past, options)
-        yield WikiState(state.notes, state.queries, moment.commit.id)
+        yield WikiState(state.notes, state.queries, moment.commit.id, first)

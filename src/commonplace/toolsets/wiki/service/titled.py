@@ -78,7 +78,7 @@ class _TitledPort:
 
 
 def _answer(value: object) -> object:
-    """What a method returns: a path, a pair that begins with one, a set of them, or values with paths in them."""
+    """The answer of a method: a path, a pair that begins with one, a set of them, or values with paths in them."""
     match value:
         case str():
             return title_case(value)

@@ -78,3 +78,16 @@ def test_a_folder_without_git_and_another_server_have_no_past_here(tmp_path: Pat
         with pytest.raises(InvalidInputError) as refused, wiki_at(elsewhere, "yesterday"):
             pass
         assert "revision" in refused.value.hint
+
+
+def test_a_page_is_found_in_the_past_by_the_name_that_it_has_now(services: Services, repo: GitRepo) -> None:
+    repo.git("mv", "a.md", "c.md")
+    repo.git("commit", "-qm", "Renamed")
+    collection = next(iter(services.collections))
+    with wiki_at(services, "first") as state:
+        assert state.path_then("a") == "a"
+    collection.index.sync()
+    with wiki_at(services, "first") as state:
+        assert [state.path_then(path) for path in ("c", "a", "b", "never")] == ["a", "a", "b", "never"]
+        assert state.notes.read(state.path_then("c")).content == "old walrus [[b]]\n"
+        assert state.queries.links(state.path_then("c")).links_to == ("b",)
