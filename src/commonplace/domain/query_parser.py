@@ -135,6 +135,12 @@ def quotations(text: str) -> list[str]:
     return [part for part, is_phrase, is_excluded in parts if is_phrase and not is_excluded]
 
 
+def operands(text: str) -> Expression[str] | None:
+    """The expression of a query with operators, its terms as they were typed without quotation marks; None without."""
+    expression = read_expression(_straight(text))
+    return changed(expression, lambda term: term.strip('"')) if expression else None
+
+
 def exclusion_notice(text: str, question: ParsedQuery) -> str:
     """The notice for a query that only excludes pages; "" for any other query."""
     if question.has_terms or not question.excluded or question.expression is not None:

@@ -18,7 +18,7 @@ from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, StorageError
 from commonplace.domain.languages import content_words, language_of
 from commonplace.domain.query import Filter, SearchQuery, SearchResult
-from commonplace.domain.query_parser import quotations
+from commonplace.domain.query_parser import Expression, Junction, Leaf, changed, holds, leaves, operands, quotations
 from commonplace.domain.words.amounts import amount
 from commonplace.domain.words.grams import WORD
 from commonplace.domain.words.scripts import fold_text
@@ -76,7 +76,7 @@ def denial_of(
     """
     found = any(result.total for result in results)
     if not found and any(result.has_operators for result in results):
-        return _unmet("No page matches the query with its operators.", "its", _by_words)
+        return _missing_operands(collections, queries)
     if not found and any(result.demanded for result in results):
         return _missing_quotation(collections, queries)
     if not any(result.known for result in results):
@@ -90,9 +90,9 @@ def unknown_notice(collection: Collection, query: SearchQuery, *, found: bool) -
     return _unknown_query([collection], [query]).notice(found=found)
 
 
-def _unmet(sentence: str, whose: str, *instead: Change) -> Denial:
+def _unmet(sentence: str, whose: str, instead: Sequence[Change]) -> Denial:
     found, none = f"These pages were found by {whose} words.", f"Nothing was found by {whose} words either."
-    return Denial(sentence, found, none, instead)
+    return Denial(sentence, found, none, tuple(instead))
 
 
 def _missing_quotation(collections: Sequence[Collection], queries: Sequence[SearchQuery]) -> Denial:
@@ -100,9 +100,29 @@ def _missing_quotation(collections: Sequence[Collection], queries: Sequence[Sear
     named, whose = ("all quoted phrases", "their") if len(texts) > 1 else ("the quoted phrase", "its")
     matches = _matches(collections, queries, texts)
     if not matches.with_all:
-        return _unmet(matches.denial(named, "as words"), whose, _by_words)
+        return _unmet(matches.denial(named, "as words"), whose, [_by_words])
     sentence = f"No page has {named} as words in its {SEARCHED}, but {matches.where(matches.with_all)}."
-    return _unmet(sentence, whose, partial(_by_words_in, matches.with_all), _by_words)
+    return _unmet(sentence, whose, [partial(_by_words_in, matches.with_all), _by_words])
+
+
+def _missing_operands(collections: Sequence[Collection], queries: Sequence[SearchQuery]) -> Denial:
+    denied = "No page matches the query with its operators"
+    typed = operands(queries[0].text)
+    if typed is None:
+        return _unmet(f"{denied}.", "its", [_by_words])
+    expression = changed(typed, lambda text: _Sought(text, as_operand=True))
+    matches = _matches(collections, queries, [*leaves(typed), *leaves(typed, negative=True)], expression)
+
+    def by_operands(query: SearchQuery) -> SearchQuery:
+        return _by_words(replace(query, text=" ".join((*leaves(typed), *matches.longer_words))))
+
+    if matches.with_all:
+        where = matches.where(matches.with_all, "matching text")
+        instead = [partial(_by_words_in, matches.with_all, by_words=by_operands), by_operands]
+        return _unmet(f"{denied} by its words, but {where}.", "its", instead)
+    if matches.read < matches.total:
+        denied += f" by its words; {matches.looked}"
+    return _unmet(f"{denied}.", "its", [by_operands])
 
 
 def _unknown_query(collections: Sequence[Collection], queries: Sequence[SearchQuery]) -> Denial:
@@ -141,12 +161,12 @@ def _by_words(query: SearchQuery) -> SearchQuery:
     return replace(query, demand=False)
 
 
-def _by_words_in(pages: Sequence[_Page], query: SearchQuery) -> SearchQuery:
+def _by_words_in(pages: Sequence[_Page], query: SearchQuery, by_words: Change = _by_words) -> SearchQuery:
     """The query by words, in these documents alone."""
     inside = {address for _, address in pages}
     if query.filter.among is not None:
         inside &= set(query.filter.among)
-    return _by_words(replace(query, filter=replace(query.filter, among=tuple(inside))))
+    return by_words(replace(query, filter=replace(query.filter, among=tuple(inside))))
 
 
 def _with_words(words: Sequence[str], query: SearchQuery) -> SearchQuery:
@@ -177,8 +197,12 @@ class _Matches:
         """The sentence that denies what no file contains; it says how many files were read if not all were."""
         if self.read >= self.total:
             return f"No page contains {named} in its {SEARCHED}."
-        looked = f"{self.read:,} of {amount(self.total, 'page')} could be read in time to look for it in other places"
-        return f"No page has {named} {how} in its {SEARCHED}; {looked}."
+        return f"No page has {named} {how} in its {SEARCHED}; {self.looked}."
+
+    @property
+    def looked(self) -> str:
+        """How many files were read."""
+        return f"{self.read:,} of {amount(self.total, 'page')} could be read in time to look for it in other places"
 
     def where(self, pages: Sequence[_Page], texts: str = "the text") -> str:
         """The first of these documents by path, and the number of the others."""
@@ -189,9 +213,18 @@ class _Matches:
         return f"{texts} stands in {', '.join(paths)}{more}{part}"
 
 
-def _matches(collections: Sequence[Collection], queries: Sequence[SearchQuery], texts: Iterable[str]) -> _Matches:
-    """Search the files for texts, regardless of case, Unicode normalization and the length of blanks."""
+def _matches(
+    collections: Sequence[Collection],
+    queries: Sequence[SearchQuery],
+    texts: Iterable[str],
+    expression: Expression[_Sought] | None = None,
+) -> _Matches:
+    """Search the files for texts, regardless of case, Unicode normalization and the length of blanks.
+
+    Documents for which the expression holds count as those that contain all; without one, all texts must be there.
+    """
     sought = [_Sought(text) for text in dict.fromkeys(texts)]
+    expression = expression or Junction("all", tuple(map(Leaf, sought)))
     pages: dict[str, list[_Page]] = {item.text: [] for item in sought}
     with_all: list[_Page] = []
     longer: dict[str, None] = {}
@@ -206,7 +239,7 @@ def _matches(collections: Sequence[Collection], queries: Sequence[SearchQuery], 
         for item in present:
             pages[item.text].append(page)
             longer.update(dict.fromkeys(item.longer_words(text)))
-        if present and (len(present) == len(sought) or _has_all(text, sought)):
+        if present and _is_met(expression, text):
             with_all.append(page)
     total = sum(len(addresses) for _, addresses in listed)
     return _Matches(pages, with_all, list(longer)[:MAX_LONGER_WORDS], read, total, len(collections) > 1)
@@ -237,10 +270,12 @@ def _texts(listed: Sequence[tuple[Collection, Sequence[Address]]]) -> Iterator[t
                 yield (collection.name, address), _folded(raw.decode("utf-8", "replace"))
 
 
-def _has_all(text: str, sought: Sequence[_Sought]) -> bool:
-    """Whether a text has all that is sought, as it is written or as it is read."""
+def _is_met(expression: Expression[_Sought], text: str) -> bool:
+    """Whether the expression holds for a text, as it is written or as it is read."""
+    if holds(expression, lambda item: bool(item.pattern.search(text))):
+        return True
     shown = readable_text(text).text
-    return all(item.pattern.search(text) or item.pattern.search(shown) for item in sought)
+    return holds(expression, lambda item: bool(item.pattern.search(text) or item.pattern.search(shown)))
 
 
 class _Sought:
@@ -248,12 +283,14 @@ class _Sought:
 
     Args:
         text: The text, with a letter or digit.
+        as_operand: Whether it is an operand, which as a short word is no part of a longer word.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, as_operand: bool = False) -> None:
         self.text = text
         words = _folded(text).split()
-        self.pattern = re.compile(r"\s+".join(map(re.escape, words)))
+        border = r"\b" if as_operand and len(text) < MIN_PART_LETTERS and WORD.fullmatch(text) else ""
+        self.pattern = re.compile(border + r"\s+".join(map(re.escape, words)) + border)
         """Finds the text in folded text."""
         self._is_part = len(words) == 1 and len(text) >= MIN_PART_LETTERS and bool(WORD.fullmatch(words[0]))
 

@@ -137,3 +137,17 @@ def test_sections_within_a_budget_go_on_at_an_offset_until_each_was_there_once(r
 def test_an_entry_whose_sections_are_cut_says_how_to_read_the_rest(reader: Agent) -> None:
     cut = told(reader, entry_id="notes/long", max_tokens=300, query="part 17 kettle")
     assert cut["suggestion"].startswith("Text is left out: give a larger max_tokens")
+
+
+def test_fields_choose_what_sections_of_a_search_have(reader: Agent) -> None:
+    arguments = {"query": QUESTION, "max_tokens": 1000, "fields": ["summary", "tags", "nosuch"]}
+    found = reader.call("kb_search", **arguments)
+    for row in found["results"]:
+        assert (
+            {"id", "kb_name", "summary", "tags"} <= set(row) <= {"id", "kb_name", "summary", "tags", "title", "section"}
+        )
+    text = json.loads(reader.text("kb_search", **arguments))
+    assert all({"id", "summary", "tags", "text"} <= set(row) for row in text["results"])
+    assert "nosuch" in json.dumps(text["warnings"])
+    for budget in BUDGETS:
+        assert all_tokens(reader, **arguments | {"max_tokens": budget}) <= budget

@@ -67,6 +67,28 @@ def test_a_quotation_that_stands_in_no_file_is_denied(collection: Collection, te
     assert found.notice.startswith("No page contains ")
 
 
+@each_case(
+    ("text", "first"),
+    [
+        ("verkehrsordnung AND recht", "law.md"),
+        ('"<u>two" AND herons', "herons.md"),
+        ("(zorabel AND tides) OR nowhere", "author.md"),
+        ("ducation NOT lentils", "schooling.md"),
+    ],
+)
+def test_operators_that_a_file_meets_are_not_denied(collection: Collection, text: str, first: str) -> None:
+    pages, found = answer(collection, text)
+    assert f"by its words, but matching text stands in {first}." in found.notice
+    assert set(pages) <= {first}
+
+
+@each_case("text", ["verkehrsordnung AND lentils", "duca AND education", "herons AND zzyzx"])
+def test_operators_that_no_file_meets_are_denied(collection: Collection, text: str) -> None:
+    pages, found = answer(collection, text)
+    assert found.notice.startswith("No page matches the query with its operators. ")
+    assert pages
+
+
 @each_case(("text", "first"), [("verkehrsordnung", "law.md"), ("ducation", "schooling.md")])
 def test_a_part_of_a_longer_word_finds_its_pages(collection: Collection, text: str, first: str) -> None:
     pages, found = answer(collection, text)
@@ -106,6 +128,10 @@ def test_pages_that_could_not_be_read_in_time_are_not_spoken_for(
         _, found = answer(collection, text)
         assert f"in its {SEARCHED}; 0 of {len(FILES)} pages could be read in time" in found.notice, text
         assert "contains" not in found.notice
+    _, found = answer(collection, "verkehrsordnung AND recht")
+    assert found.notice.startswith(
+        f"No page matches the query with its operators by its words; 0 of {len(FILES)} pages"
+    )
 
 
 def test_paths_carry_the_names_of_their_collections(collection: Collection) -> None:

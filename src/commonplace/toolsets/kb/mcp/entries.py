@@ -68,6 +68,8 @@ LISTS_SHARE = 0.4
 """Maximum share of the budget for an entry's links, 0 to 1."""
 FIELDS_SHARE = 0.65
 """Maximum share of the budget for all fields besides the body; with more of them, only `_KEPT` remain."""
+WARNINGS_SHARE = 0.2
+"""Maximum share of the budget for warnings about unknown fields, which are in both parts of an answer."""
 _LISTS = ("backlinks", "outlinks", "links", "sources")
 _KEPT = ("id", "kb_name", "entry_type", "title", "revision", "file_path")
 """Fields that are returned even if an entry's fields alone exceed the budget."""
@@ -104,26 +106,30 @@ class SharedBodies:
 
 
 def search_within(
-    collections: Sequence[Collection], query: SearchQuery, mode: SearchMode, tokens: int, limit: int | None = None
+    collections: Sequence[Collection], query: SearchQuery, arguments: KbSearch, tokens: int
 ) -> LinkedContent:
     """The best sections of the best entries with their headings, within a budget for all that the client gets.
 
-    The text block has the sections' text, the structured content has all else about them.
+    The text block has the sections' text and the fields that the caller names, the structured content has all else.
 
     Args:
         collections: The searched collections.
         query: The query; its offset counts sections.
-        mode: By words, similarity or both.
+        arguments: The arguments of the call. Their limit counts sections; without one as many are shown as fit.
         tokens: The budget.
-        limit: Maximum number of sections; None for as many as fit.
     """
-    gathered, skipped, is_last = _sections_from(collections, query, mode)
+    gathered, skipped, is_last = _sections_from(collections, query, arguments.mode)
+    limit = arguments.limit if "limit" in arguments.model_fields_set else None
     counts: dict[str, Json] = {"count": 0, "total": 0, "has_more": False, "results": []}
     notice: dict[str, Json] = {"notice": gathered.notice} if gathered.notice else {}
-    head: dict[str, Json] = {"query": beginning(query.text, MAX_ECHOED_QUERY)}
+    warnings = _field_warnings(collections, arguments.fields)
+    if size_of(warnings) > WARNINGS_SHARE * QUARTERS * tokens:
+        warnings = {}
+    head: dict[str, Json] = {"query": beginning(query.text, MAX_ECHOED_QUERY), **warnings}
+    notice |= warnings
     room = QUARTERS * tokens - size_of(head | counts) - size_of(counts | notice) - 2 * MARGIN
     left = gathered.sections[skipped:]
-    rows = fit(left[:limit], room, partial(_shown, bases=len(collections)))
+    rows = fit(left[:limit], room, partial(_shown, bases=len(collections), fields=arguments.fields))
     more = len(rows) < len(left) or not is_last
     counts |= {"count": len(rows), "total": gathered.total, "has_more": more}
     if more and not rows:
@@ -234,10 +240,13 @@ def _with_fewer_links(entry: dict[str, Json], room: int) -> dict[str, Json]:
     return entry | lists | ({"links_truncated": True} if cut else {})
 
 
-def _shown(one: EvidenceSection, text: str, *, bases: int) -> tuple[tuple[Json, Json], int]:
+def _shown(
+    one: EvidenceSection, text: str, *, bases: int, fields: Sequence[str] | None
+) -> tuple[tuple[Json, Json], int]:
     """The rows of a section in the structured content and in the text block."""
     section = " > ".join(one.path) or None
-    row: dict[str, Json] = {
+    more = show_row(FoundDocument(one.collection, one.record)) if fields else {}
+    row: dict[str, Json] = more | {
         "id": one.record.reference,
         "kb_name": one.collection.name,
         "entry_type": one.record.type or DEFAULT_TYPE,
@@ -249,6 +258,11 @@ def _shown(one: EvidenceSection, text: str, *, bases: int) -> tuple[tuple[Json, 
     left_out = {"kb_name"} if bases == 1 else set[str]()
     left_out |= {"title"} if one.path[:1] == (one.record.title,) else {"section"} if section is None else set[str]()
     told = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out} | {"text": text}
+    if fields:
+        row = {key: value for key, value in told.items() if key != "text"} | without_empty(
+            selected(row, fields), fields
+        )
+        told = row | told
     return (row, told), size_of(row) + size_of(told) + 2
 
 
@@ -290,8 +304,7 @@ def kb_search(call: Call, arguments: KbSearch) -> ToolResult:
         snippet=SNIPPET_CHARACTERS,
     )
     if arguments.max_tokens:
-        limit = arguments.limit if "limit" in arguments.model_fields_set else None
-        return search_within(collections, query, arguments.mode, arguments.max_tokens, limit)
+        return search_within(collections, query, arguments, arguments.max_tokens)
     answer = searches.search(collections, query, arguments.mode)
     bodies = SharedBodies()
     results = [_show_hit(call, hit, arguments, bodies) for hit in answer.hits]
