@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.documents import Link
-from commonplace.domain.links import NamedDocument, link_key, name_keys, resolve_target
+from commonplace.domain.links import NamedDocument, link_key, name_keys, readings, resolve_target
 from commonplace.domain.markdown.link_sides import PageSide, in_order, readers
 from commonplace.domain.sites import SiteTree
 from commonplace.domain.snippets import PIPED_LINK
@@ -116,6 +116,12 @@ def followed(
 
 
 def _target(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
+    """The concept of a link, in the first of its readings that leads to one: a name may have a `#`."""
+    found = (_target_as(overview, reading, source) for reading in readings(link))
+    return next((one for one in found if one[0] is not None), (None, ()))
+
+
+def _target_as(overview: ConceptOverview, link: Link, source: str) -> tuple[str | None, tuple[str, ...]]:
     target = f"{link.collection}:{link.target}" if link.collection else link.target
     layer, path = _split_layer(overview, target)
     if layer:

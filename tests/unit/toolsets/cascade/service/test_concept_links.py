@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,23 @@ def test_links_to_a_concept_are_those_of_each_layer_s_text_but_not_its_own(layer
         ("systems/auth", "own", "[[Login page]]")
     ]
     assert incoming(cascade, "none") == [] or all(one.id == "systems/auth" for one in incoming(cascade, "none"))
+
+
+def test_a_name_with_a_number_sign_is_read_whole_before_it_is_cut(tmp_path: Path) -> None:
+    files = {
+        "lang/C#.md": "# C sharp\n\n## Types\n",
+        "lang/C.md": "# C\n",
+        "a.md": "# A\n\n[[lang/C#]] [[lang/C##Types]] [[lang/C#Types]] [[own:lang/C#]] [s](lang/C%23.md) [[lang/F#]]\n",
+    }
+    with Indexed(tmp_path / "own", files) as base:
+        cascade = Cascade([FolderLayer(LayerRank("own", 1, 0), base.folder, lambda: base.collection)])
+        assert {one.raw: one.id for one in outgoing(cascade, cascade.resolve("a"))} == {
+            "[[lang/C#]]": "lang/C#",
+            "[[lang/C##Types]]": "lang/C#",
+            "[[lang/C#Types]]": "lang/C",
+            "[[own:lang/C#]]": "lang/C#",
+            "[s](lang/C%23.md)": "lang/C#",
+            "[[lang/F#]]": None,
+        }
+        assert [one.id for one in incoming(cascade, "lang/C#")] == ["a"]
+        assert [one.raw for one in incoming(cascade, "lang/C")] == ["[[lang/C#Types]]"]
