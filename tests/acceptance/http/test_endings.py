@@ -13,7 +13,9 @@ import sys
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ from support import Amount
 from wire import INITIALIZE
 
 TIMEOUT = 120
+AT_ONCE = 4
+"""Number of processes that run at once, on one cache."""
 BAD = re.compile(rb"Traceback|terminate called|Error|Exception|fatal", re.IGNORECASE)
 """What no ending may write."""
 EDITOR: JsonObject = {"processId": None, "rootUri": None, "capabilities": {}}
@@ -42,10 +46,11 @@ FACES = {
 }
 
 
-def started(face: str, folder: Path) -> tuple[subprocess.Popen[bytes], bytes]:
+def started(face: str, folder: Path, cache: Path) -> tuple[subprocess.Popen[bytes], bytes]:
     """A process that has answered, or said where it listens; and what it has written on standard error so far."""
     command = [sys.executable, "-m", "commonplace", *FACES[face], str(folder)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipe, env = subprocess.PIPE, {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=env)
     assert process.stdin
     assert process.stdout
     assert process.stderr
@@ -70,16 +75,24 @@ def search(port: int) -> None:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/search?q=page&mode=hybrid", timeout=TIMEOUT).read()
 
 
+def ended(face: str, folder: Path, cache: Path, pause: float) -> tuple[int, bytes]:
+    """The exit code of a process that ends so many seconds after its first answer, and its standard error."""
+    process, said = started(face, folder, cache)
+    time.sleep(pause)
+    if not face.endswith("end of input"):
+        process.send_signal(signal.SIGTERM)
+    _, rest = process.communicate(timeout=TIMEOUT)
+    return process.returncode, said + rest
+
+
 @pytest.mark.parametrize("face", FACES)
-def test_every_end_is_clean(face: str, tmp_path: Path, amount: Amount, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_end_is_clean(face: str, tmp_path: Path, amount: Amount) -> None:
     for number in range(20):
         (tmp_path / f"p{number}.md").write_text(f"# Page {number}\n\n[[p{number + 1}]] of this page\n")
     moments = random.Random(face)
-    for number in range(amount(2, 143)):
-        monkeypatch.setitem(os.environ, "XDG_CACHE_HOME", str(tmp_path / f".cache{number // 4}"))
-        process, said = started(face, tmp_path)
-        time.sleep(moments.choice([0, 0.05, 0.3, 1]) * moments.random())
-        if not face.endswith("end of input"):
-            process.send_signal(signal.SIGTERM)
-        _, rest = process.communicate(timeout=TIMEOUT)
-        assert (process.returncode, BAD.findall(said + rest)) == (0, []), (said + rest).decode()
+    pauses = [moments.choice([0, 0.05, 0.3, 1]) * moments.random() for _ in range(amount(2, 143))]
+    caches = [tmp_path / f".cache{number // AT_ONCE}" for number in range(len(pauses))]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ends = pool.map(partial(ended, face, tmp_path), caches, pauses)
+        for code, said in ends:
+            assert (code, BAD.findall(said)) == (0, []), said.decode()
