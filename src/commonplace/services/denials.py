@@ -201,7 +201,7 @@ class _Matches:
 
     @property
     def looked(self) -> str:
-        """How many files were read."""
+        """The number of files that were read in time, as a clause."""
         return f"{self.read:,} of {amount(self.total, 'page')} could be read in time to look for it in other places"
 
     def where(self, pages: Sequence[_Page], texts: str = "the text") -> str:
