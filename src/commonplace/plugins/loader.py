@@ -200,7 +200,7 @@ class Plugin:
             arguments: Arguments of the method.
         """
 
-        def asked() -> T:
+        def hook_result() -> T:
             method = getattr(self._made, hook, None)
             if method is None:
                 return nothing
@@ -210,7 +210,7 @@ class Plugin:
             return nothing if result is None else check(result, partial(self.fault, hook))
 
         seconds = self._patience.of(START_SECONDS)
-        outcome = self.called(hook, asked, seconds)
+        outcome = self.called(hook, hook_result, seconds)
         if outcome is None:
             self._patience.count_timeout(seconds)
             return nothing

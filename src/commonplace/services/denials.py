@@ -59,9 +59,9 @@ class Denial:
     instead: tuple[Change, ...] = ()
     """Changes to try one after another until there are hits; empty if the answer remains."""
 
-    def notice(self, *, found: bool) -> str:
+    def notice(self, *, has_hits: bool) -> str:
         """Both sentences."""
-        return " ".join(filter(None, (self.sentence, self.with_hits if found else self.without_hits)))
+        return " ".join(filter(None, (self.sentence, self.with_hits if has_hits else self.without_hits)))
 
 
 def denial_of(
@@ -85,9 +85,9 @@ def denial_of(
     return _unknown_words(collections, queries, unknown) if unknown and found else None
 
 
-def unknown_notice(collection: Collection, query: SearchQuery, *, found: bool) -> str:
+def unknown_notice(collection: Collection, query: SearchQuery, *, has_hits: bool) -> str:
     """The notice for a query of which a collection has no word."""
-    return _unknown_query([collection], [query]).notice(found=found)
+    return _unknown_query([collection], [query]).notice(has_hits=has_hits)
 
 
 def _unmet(sentence: str, whose: str, instead: Sequence[Change]) -> Denial:

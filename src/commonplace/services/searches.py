@@ -149,7 +149,7 @@ def search_collection(collection: Collection, *queries: SearchQuery) -> list[Sea
         results = [collection.index.search(change(query)) for query in queries]
         if any(result.total for result in results):
             break
-    notice = denial.notice(found=any(result.total for result in results))
+    notice = denial.notice(has_hits=any(result.total for result in results))
     return [replace(result, notice=notice) for result in results]
 
 
@@ -165,7 +165,7 @@ def _answered(
         results = _results(collections, change(query), mode)
         if any(result.total for _, result in results):
             break
-    return results, denial.notice(found=any(result.total for _, result in results))
+    return results, denial.notice(has_hits=any(result.total for _, result in results))
 
 
 def _results(
@@ -202,7 +202,7 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     shared = collection.index.search(asked)
     kept = {hit.record.address.path for hit in shared.hits}
     near = tuple(one for one in found if one.similarity >= FLOOR or one.path in kept)
-    unknown = "" if shared.known else unknown_notice(collection, SearchQuery(text=text), found=bool(near))
+    unknown = "" if shared.known else unknown_notice(collection, SearchQuery(text=text), has_hits=bool(near))
     return FoundChunks(near, " ".join(filter(None, (unknown, _uncompared_notice([collection])))))
 
 

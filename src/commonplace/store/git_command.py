@@ -139,7 +139,7 @@ def try_git(  # noqa: PLR0913 - the arguments of a process
     settings: Mapping[str, Sequence[str]] | None = None,
     timeout: float | TimeLimits = TIMEOUT_SECONDS,
     started: Callable[[subprocess.Popen[bytes]], None] | None = None,
-    given: Path | None = None,
+    stdin: Path | None = None,
 ) -> GitResult:
     """Run a git command and return its result, even if the command failed.
 
@@ -150,7 +150,7 @@ def try_git(  # noqa: PLR0913 - the arguments of a process
         settings: Further configuration for this call; several values of one name in order.
         timeout: Timeout in seconds, or a total timeout with one for the time without output.
         started: Called with the process, so that `end_group` can end it early.
-        given: File that the command reads as its standard input; None for an empty one.
+        stdin: File that the command reads as its standard input; None for an empty one.
 
     Raises:
         GitError: the command timed out (kind "timeout"), printed too much (kind "output"), or git is not installed.
@@ -159,7 +159,7 @@ def try_git(  # noqa: PLR0913 - the arguments of a process
     pairs = [f"{name}={value}" for name, values in chosen.items() for value in values]
     command = ["git", *(word for pair in pairs for word in ("-c", pair))]
     command += [*options, "--end-of-options", *operands] if operands else options
-    source = subprocess.DEVNULL if given is None else os.open(given, os.O_RDONLY | os.O_CLOEXEC)
+    source = subprocess.DEVNULL if stdin is None else os.open(stdin, os.O_RDONLY | os.O_CLOEXEC)
     try:
         process = subprocess.Popen(  # noqa: S603 - a fixed command; callers' arguments follow --end-of-options
             command,
@@ -176,7 +176,7 @@ def try_git(  # noqa: PLR0913 - the arguments of a process
     except OSError as error:
         raise GitError(f"The git command cannot be started: {error.strerror}.", kind="command") from error
     finally:
-        if given is not None:
+        if stdin is not None:
             os.close(source)
     if started:
         started(process)

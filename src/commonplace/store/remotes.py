@@ -159,7 +159,7 @@ class RemoteTransfer:
         self._require_plain()
         command = ["pack-objects", "--quiet", "--threads=1", "--delta-base-offset", f"{self.objects}/pack/pack"]
         return try_git(
-            self.folder, command, settings=_as_settings(_HARMLESS), timeout=timeout, started=self.started, given=listed
+            self.folder, command, settings=_as_settings(_HARMLESS), timeout=timeout, started=self.started, stdin=listed
         )
 
     def tip(self, reference: str) -> str:

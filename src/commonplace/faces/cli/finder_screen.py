@@ -132,7 +132,7 @@ def _layout(line: Buffer, selection: Selection, screen: _Screen) -> HSplit:
         text = "\n".join(rows)
         return ANSI(text if screen.styles else _STYLE.sub("", text))
 
-    def found() -> ANSI:
+    def hits() -> ANSI:
         return styled(list_rows(selection, screen.panes.list_columns))
 
     def text() -> ANSI:
@@ -143,7 +143,7 @@ def _layout(line: Buffer, selection: Selection, screen: _Screen) -> HSplit:
         return Point(0, min(selection.chosen * ROWS_PER_CHOICE + 1, max(0, 2 * len(selection.choices.found) - 1)))
 
     pages = Window(
-        FormattedTextControl(found, show_cursor=False, get_cursor_position=cursor),
+        FormattedTextControl(hits, show_cursor=False, get_cursor_position=cursor),
         width=lambda: screen.panes.list_columns,
         height=lambda: screen.panes.list_rows,
     )

@@ -143,14 +143,14 @@ async def buffered_body(
 
 def replayed(body: bytes, receive: Receive) -> Receive:
     """A `receive` that returns the buffered body and then the rest of the request."""
-    given = False
+    is_replayed = False
 
     async def again() -> Message:
         """Return the body at the first call, later messages after it."""
-        nonlocal given
-        if given:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        given = True
+        is_replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again

@@ -310,13 +310,13 @@ class SkillHandlers:
         return _entry(skill)
 
     async def _known(self, context: Context, verb: str, uri: str, function: Callable[[Call, str], T]) -> T:
-        def found(call: Call) -> T | KnowledgeError:
+        def result_or_error(call: Call) -> T | KnowledgeError:
             try:
                 return function(call, uri)
             except (NotFoundError, InvalidInputError) as error:
                 return error
 
-        answer = await protocol(self.runner, context, verb, found)
+        answer = await protocol(self.runner, context, verb, result_or_error)
         if isinstance(answer, KnowledgeError):
             raise MCPError(code=types.INVALID_PARAMS, message=str(answer), data={"uri": uri})
         return answer

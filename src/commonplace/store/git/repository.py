@@ -226,12 +226,12 @@ class GitRepository:
     def entries(self, tree: str) -> list[tuple[str, TreeEntry]]:
         """Entries of a tree by name; none for ""."""
 
-        def found() -> list[tuple[str, TreeEntry]]:
+        def tree_entries() -> list[tuple[str, TreeEntry]]:
             inner = self.handle[self._sized(tree)]
             entries = inner if isinstance(inner, pygit2.Tree) else ()
             return [(os.fsdecode(one.raw_name or b""), TreeEntry(int(one.filemode), str(one.id))) for one in entries]
 
-        return guarded(found) if tree else []
+        return guarded(tree_entries) if tree else []
 
     def size(self, identifier: str) -> int:
         """Size of an object's content in bytes."""
@@ -243,7 +243,7 @@ class GitRepository:
         The result for a submodule is "": its id is that of a commit in another repository.
         """
 
-        def found() -> str:
+        def entry_id() -> str:
             inner = self.handle[tree]
             try:
                 entry = inner[_lasting(name)] if isinstance(inner, pygit2.Tree) else None
@@ -251,7 +251,7 @@ class GitRepository:
                 return ""
             return str(entry.id) if entry is not None and entry.filemode != MODE_GITLINK else ""
 
-        return guarded(found)
+        return guarded(entry_id)
 
     def find(self, prefix: str) -> pygit2.Commit | pygit2.Blob | None:
         """The commit or blob whose id begins with a prefix; None if there is none.
@@ -365,13 +365,13 @@ def object_at(commit: pygit2.Commit, path: str) -> pygit2.Object | None:
         GitError: a tree on the path is damaged.
     """
 
-    def found() -> pygit2.Object | None:
+    def entry() -> pygit2.Object | None:
         try:
             return commit.tree[path]
         except KeyError:
             return None
 
-    return guarded(found)
+    return guarded(entry)
 
 
 def guarded(act: Callable[[], _Value]) -> _Value:

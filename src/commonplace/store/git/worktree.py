@@ -41,7 +41,7 @@ _OWN = ".git"
 
 
 def changed_files(
-    repository: GitRepository, prefix: str = "", wanted: PathFilter = lambda _: True
+    repository: GitRepository, prefix: str = "", includes: PathFilter = lambda _: True
 ) -> dict[str, FileStatus]:
     """The status of the files that differ between work tree, index and last commit, by path.
 
@@ -50,7 +50,7 @@ def changed_files(
     Args:
         repository: A repository with a work tree.
         prefix: Prefix of the files' paths: "" or a folder with a trailing slash.
-        wanted: Returns whether to include a file.
+        includes: Returns whether to include a file.
 
     Raises:
         GitError: the repository, its index or an ignore file cannot be read.
@@ -63,13 +63,13 @@ def changed_files(
         )
     staged: dict[str, StagedFile] = {}
     for path, entry in _staged(repository):
-        if path.startswith(prefix) and wanted(path) and entry.mode != MODE_GITLINK:
+        if path.startswith(prefix) and includes(path) and entry.mode != MODE_GITLINK:
             staged[checked_tree_path(path)] = entry
     found: dict[str, FileStatus] = {}
     for path, flags in (
-        *_staged_changes(repository, staged, prefix, wanted),
+        *_staged_changes(repository, staged, prefix, includes),
         *_work_changes(repository, staged),
-        *((path, FileStatus.WT_NEW) for path in _untracked(repository, staged.keys(), prefix, wanted)),
+        *((path, FileStatus.WT_NEW) for path in _untracked(repository, staged.keys(), prefix, includes)),
     ):
         found[path] = found.get(path, FileStatus.CURRENT) | flags
     return found
@@ -96,7 +96,7 @@ def _read_by_libgit2(repository: GitRepository) -> list[tuple[str, StagedFile]]:
 
 
 def _staged_changes(
-    repository: GitRepository, staged: Mapping[str, StagedFile], prefix: str, wanted: PathFilter
+    repository: GitRepository, staged: Mapping[str, StagedFile], prefix: str, includes: PathFilter
 ) -> Iterator[tuple[str, FileStatus]]:
     """The differences between the index and the last commit."""
     committed = _committed(repository, prefix)
@@ -108,7 +108,7 @@ def _staged_changes(
             yield path, FileStatus.INDEX_NEW
         elif before != TreeEntry(entry.mode, entry.id):
             yield path, FileStatus.INDEX_MODIFIED
-    yield from ((path, FileStatus.INDEX_DELETED) for path in committed if wanted(path))
+    yield from ((path, FileStatus.INDEX_DELETED) for path in committed if includes(path))
 
 
 def _committed(repository: GitRepository, prefix: str) -> dict[str, TreeEntry]:
@@ -176,7 +176,9 @@ def _mode_of(repository: GitRepository, status: os.stat_result, staged: int) -> 
     return MODE_EXECUTABLE if status.st_mode & stat.S_IXUSR else MODE_FILE
 
 
-def _untracked(repository: GitRepository, tracked: AbstractSet[str], prefix: str, wanted: PathFilter) -> Iterator[str]:
+def _untracked(
+    repository: GitRepository, tracked: AbstractSet[str], prefix: str, includes: PathFilter
+) -> Iterator[str]:
     """Regular files that Git neither tracks nor ignores."""
     rules = GitIgnoreRules(repository)
     top = prefix.rstrip("/")
@@ -189,7 +191,7 @@ def _untracked(repository: GitRepository, tracked: AbstractSet[str], prefix: str
                 continue
             if is_folder:
                 waiting.append(path)
-            elif wanted(path):
+            elif includes(path):
                 yield checked_tree_path(path)
 
 

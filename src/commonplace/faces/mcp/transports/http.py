@@ -270,14 +270,14 @@ async def checked(scope: Scope, receive: Receive) -> tuple[Receive, JsonObject |
         A `receive` that replays the request for the SDK, and a JSON-RPC error to send instead, or None.
     """
     first = await receive()
-    given = False
+    is_replayed = False
 
     async def again() -> Message:
         """Replay the message that was read before, then pass on the rest."""
-        nonlocal given
-        if given:
+        nonlocal is_replayed
+        if is_replayed:
             return await receive()
-        given = True
+        is_replayed = True
         return first
 
     try:

@@ -74,7 +74,7 @@ class WorkTree:
 
     def uncommitted(self) -> list[str]:
         """One line for each file of the store that differs from the last commit, as `git status --short` prints it."""
-        dirty = changed_files(self.repository, wanted=self._is_own)
+        dirty = changed_files(self.repository, includes=self._is_own)
         return [f"{_letters(flags)} {path}" for path, flags in sorted(dirty.items())]
 
     def require_committable(self) -> None:
@@ -140,7 +140,7 @@ class WorkTree:
     def _refuse_uncommitted(self, old: str, paths: Sequence[str]) -> None:
         """Reject replacing uncommitted changes of other files. The store's own files were committed before."""
         others = [path for path in paths if not self._is_own(path) and self.repository.entry(old, path)]
-        dirty = changed_files(self.repository, wanted=set(others).__contains__) if others else {}
+        dirty = changed_files(self.repository, includes=set(others).__contains__) if others else {}
         if changed := [path for path in others if path in dirty]:
             shown = ", ".join(changed[:_MAX_NAMED]) + (" and others" if len(changed) > _MAX_NAMED else "")
             raise ConflictError(
@@ -167,7 +167,7 @@ class WorkTree:
         repository = self.repository
         head = repository.head
         rules = GitIgnoreRules(repository)
-        for path in sorted({*changed_files(repository, wanted=self._is_managed), *self._newly_ignored(head, rules)}):
+        for path in sorted({*changed_files(repository, includes=self._is_managed), *self._newly_ignored(head, rules)}):
             entry = repository.entry(head, path)
             if entry is not None and entry.mode not in _REGULAR:
                 continue
