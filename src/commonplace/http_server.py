@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 from ipaddress import ip_network
@@ -41,6 +42,7 @@ from commonplace.registration import (
     unknown_toolset,
 )
 from commonplace.settings import Tier
+from commonplace.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from commonplace.domain.json import JsonObject
@@ -76,38 +78,36 @@ def serve_http(settings: Settings, options: HttpOptions, given: Inherited | None
     if gate.is_open and not is_loopback(settings.host) and not options.anonymous:
         raise _open_to_others(settings.host)
     application = open_application(settings.kb, settings)
+    webhooks = Webhooks(application.services, settings)
     offer = _offer(settings := application.settings, application)
-    number = None if given is None else given.number
+    number = given.number if given else None
     mcp = SseTransport(offer, "/mcp") if options.sse == "instead" else StreamableHttpTransport(offer, worker=number)
     older = SseTransport(offer, "/sse") if options.sse == "beside" else None
     web = None if options.mcp_only else _web(settings, application.services, lambda: application.plugins, gate)
     readiness = Readiness(application.services)
-    parts = _parts(settings, options, application.services, mcp, older, web)
-    guard = _guard(settings, gate, None if given is None else given.buckets)
-    app = App(_of_replicas(application, parts), guard, readiness.parts())
+    parts = _of_replicas(application, _parts(settings, options, application.services, mcp, older, web))
+    app = App(parts, _guard(settings, gate, given.buckets if given else None), readiness.parts())
     indexed = Indexed()
 
     def start() -> None:
         application.start()
         application.wait_idle()
         load_lazy_modules()
+        webhooks.start()
         if given is not None and application.wait_indexed(GROW_SECONDS):
             indexed.done()
 
     def end() -> None:
         readiness.end()
         mcp.end_streams()
-        if older is not None:
-            older.end_streams()
-        if web is not None:
-            web.end_streams()
+        for streaming in (older, web):
+            if streaming is not None:
+                streaming.end_streams()
 
     place = Worker(given, indexed) if given else listening(BindAddress(settings.host, settings.port))
     threading.Thread(target=start, name=START_THREAD, daemon=True).start()
-    try:
+    with closing(application), closing(webhooks):
         serve(app, place, End(end, Drain(settings.drain, readiness.end)))
-    finally:
-        application.close()
 
 
 def _open_to_others(host: str) -> ConfigError:

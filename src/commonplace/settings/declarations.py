@@ -96,6 +96,19 @@ class Settings:
     workers: Annotated[int, Doc("Number of processes in which `serve` answers; 0 for one for each core.")] = 1
     drain: Annotated[int, Doc("How long `serve` goes on after the signal to end.", unit="seconds")] = 0
     webhook_secret: Annotated[str | None, Doc("Secret of webhooks of Git hosts at `/hooks/git`.", secret=True)] = None
+    notice_url: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Where `serve` posts notices of commits and proposals: URLs, each with `#folder=F&tag=T&author=A&base=NAME`"
+            " and `of=changes` or `of=proposals` if not all are wanted.",
+            default="none",
+            secret=True,
+        ),
+    ] = ()
+    notice_secret: Annotated[str | None, Doc("Secret with which notices are signed.", secret=True)] = None
+    notice_private: Annotated[
+        bool, Doc("Whether notices may go to addresses of private networks and of this machine, and over http.")
+    ] = False
     manifest: Annotated[
         Path | None, Doc("File that names layers to serve instead of folders. Its author can have commands started.")
     ] = None

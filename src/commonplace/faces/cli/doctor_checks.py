@@ -27,7 +27,16 @@ LOW_BYTES = 200_000_000
 """Minimum free space in bytes; below it, a write or an index update may fail soon."""
 LOW_FILES = 1_000
 """Minimum number of free inodes; below it, a write may fail soon."""
-SECRETS = ("api_key", "search_key", "embedding_key", "rerank_key")
+SECRETS = (
+    "api_key",
+    "search_key",
+    "embedding_key",
+    "rerank_key",
+    "notice_secret",
+    "webhook_secret",
+    "cluster_secret",
+    "engine_password",
+)
 """Settings that other users of the machine should not be able to read."""
 
 

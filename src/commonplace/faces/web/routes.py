@@ -57,6 +57,7 @@ VIEWS: dict[str, View] = {
     "graph": graph.graph,
     "graph.json": graph.graph_json,
     "feed.atom": feeds.atom,
+    "proposals.atom": feeds.proposals,
     "opensearch.xml": feeds.opensearch,
     "robots.txt": feeds.robots,
 }

@@ -1,47 +1,106 @@
-"""Views for programs: the Atom feed of changes, the OpenSearch description, and `robots.txt`."""
+"""Views for programs: the Atom feeds of changes and of proposals, the OpenSearch description, and `robots.txt`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from commonplace.domain.addresses import Address, fold
-from commonplace.domain.changes import Commit
+from commonplace.domain.addresses import Address
+from commonplace.faces.access.callers import allows, require_tier
+from commonplace.faces.web.edit_requests import page_proposer
 from commonplace.faces.web.exchange import PageRequest, PageResponse
 from commonplace.faces.web.pages import environment, site_name
 from commonplace.faces.web.shown import shown_commit
-from commonplace.faces.web.views.changes import CommitRow
-from commonplace.services.collections import Collection
-from commonplace.services.site.changes import LATEST
+from commonplace.faces.web.urls import with_query
+from commonplace.services import notices
+from commonplace.services.notices import NoticeFilter
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+MAX_ENTRIES, MAX_PATHS = 30, 20
+"""Maximum number of entries of a feed, and of the paths that an entry lists."""
 FEED_TYPE = "application/atom+xml; charset=utf-8"
 
 
+@dataclass(frozen=True, slots=True)
+class FeedEntry:
+    """An entry of a feed."""
+
+    id: str
+    """A URI that no other entry has."""
+    title: str
+    when: int
+    author: str
+    url: str
+    """URL of the page, without its host."""
+    summary: str
+
+
 def atom(request: PageRequest) -> PageResponse:
-    """Changes as an Atom feed (RFC 4287): all, or those of a `folder` or `tag`."""
-    folder, tag = request.query.get("folder", "").strip("/"), request.query.get("tag", "")
-    rows: list[CommitRow] = []
-    for collection in request.collections:
-        for one in LATEST.of(collection):
-            touched = tuple(
-                address
-                for address in one.addresses
-                if (not folder or address.path.startswith(f"{folder}/")) and (not tag or _has(collection, address, tag))
-            )
-            if touched:
-                rows.append(
-                    CommitRow(collection, shown_commit(Commit(one.id, one.author, one.when, one.message)), touched)
-                )
-    rows.sort(key=lambda row: -row.commit.when)
+    """Changes as an Atom feed (RFC 4287): all, or those of a `folder`, `tag`, `author` or `base`."""
+    wanted = _wanted(request)
+    entries = [
+        FeedEntry(
+            id=f"urn:sha1:{one.commit.id}",
+            title=shown_commit(one.commit).subject,
+            when=one.commit.when,
+            author=one.commit.author.name,
+            url=request.urls.view("commit", one.collection.name, one.commit.id),
+            summary=_paths(one.files),
+        )
+        for collection in request.collections
+        for one in notices.latest_changes(collection, wanted, MAX_ENTRIES)
+    ]
+    return _feed(request, "feed.atom", "changes", "/recent", entries)
+
+
+def proposals(request: PageRequest) -> PageResponse:
+    """Proposals that the caller may see as an Atom feed, with the same parameters as the feed of changes."""
+    require_tier(request.tier, "propose")
+    viewer = None if allows(request.tier, "write") else page_proposer(request.caller)
+    found = notices.proposals_of(request.collections, _wanted(request), limit=MAX_ENTRIES, viewer=viewer)
+    entries = [
+        FeedEntry(
+            id=f"urn:commonplace:proposal:{one.found.proposal.id}:{one.found.proposal.tip}",
+            title=f"{one.event}: {one.found.proposal.title}",
+            when=one.found.proposal.when,
+            author=one.found.proposal.author.name,
+            url=f"/proposals/{one.found.proposal.id}",
+            summary=_paths(one.files),
+        )
+        for one in found
+    ]
+    return _feed(request, "proposals.atom", "proposals", "/proposals", entries)
+
+
+def _wanted(request: PageRequest) -> NoticeFilter:
+    given = {name: request.query.get(name, "").strip() for name in ("folder", "tag", "author", "base")}
+    return NoticeFilter(**given)
+
+
+def _feed(request: PageRequest, name: str, kind: str, page: str, entries: Sequence[FeedEntry]) -> PageResponse:
+    given = {key: text for key in ("folder", "tag", "author", "base") if (text := request.query.get(key, ""))}
+    words = [f"{key} {text}" for key, text in given.items()]
+    latest = sorted(entries, key=lambda one: one.when, reverse=True)[:MAX_ENTRIES]
     body = (
         environment()
         .get_template("feed.xml")
         .render(
-            request=request, urls=request.urls, site=site_name(request), rows=rows, folder=folder, tag=tag, iso=_iso
+            title=f"{site_name(request)}: {', '.join([kind, *words])}",
+            self_url=f"{request.origin}{with_query(f'/{name}', **given)}",
+            page_url=f"{request.origin}{page}",
+            origin=request.origin,
+            entries=latest,
+            iso=_iso,
         )
     )
     return PageResponse(_xml(body), FEED_TYPE)
+
+
+def _paths(addresses: Sequence[Address]) -> str:
+    more = f" and {len(addresses) - MAX_PATHS:,} more" if len(addresses) > MAX_PATHS else ""
+    return f"{', '.join(one.path for one in addresses[:MAX_PATHS])}{more}"
 
 
 def opensearch(request: PageRequest) -> PageResponse:
@@ -54,12 +113,6 @@ def robots(request: PageRequest) -> PageResponse:
     """The rules for robots: search engines may index no page."""
     del request
     return PageResponse(b"User-agent: *\nDisallow: /\n", "text/plain; charset=utf-8")
-
-
-def _has(collection: Collection, address: Address, tag: str) -> bool:
-    record = collection.index.record(address)
-    wanted = fold(tag)
-    return record is not None and any(f"{fold(one)}/".startswith(f"{wanted}/") for one in record.tags)
 
 
 def _xml(text: str) -> bytes:

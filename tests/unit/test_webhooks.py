@@ -1,0 +1,153 @@
+"""Sending a notice: to public addresses only, to the address that was checked, within a time, and never too much."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import ConfigError, UnavailableError
+from commonplace.webhooks import MAX_BODY, ToldState, is_public, parse_target, pending, post, resolved
+from indexed import Indexed
+from receiver import receiving
+from support import new_repo
+
+
+@pytest.mark.parametrize(
+    ("address", "public"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1::1", True),
+        ("127.0.0.1", False),
+        ("10.0.0.1", False),
+        ("172.16.3.4", False),
+        ("192.168.1.1", False),
+        ("169.254.169.254", False),
+        ("100.64.0.1", False),
+        ("0.0.0.0", False),  # noqa: S104 - nothing is bound
+        ("224.0.0.1", False),
+        ("::1", False),
+        ("fe80::1", False),
+        ("fd00::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("64:ff9b::a00:1", False),
+        ("64:ff9b::5db8:d822", True),
+        ("2002:a00:1::", False),
+    ],
+)
+def test_which_addresses_are_on_the_internet(address: str, public: bool) -> None:
+    assert is_public(ip_address(address)) is public
+
+
+def test_a_name_of_a_private_address_is_refused_and_the_checked_address_is_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = {
+        "inside.example": ["10.0.0.7"],
+        "both.example": ["93.184.216.34", "127.0.0.1"],
+        "good.example": ["93.184.216.34"],
+    }
+
+    def answered(host: str, port: int, **_: object) -> list[object]:
+        return [(0, 0, 0, "", (one, port)) for one in rows[host]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answered)
+    for host in ("inside.example", "both.example"):
+        with pytest.raises(ConfigError, match="private network"):
+            resolved(host, 443, allow_private=False)
+    assert resolved("good.example", 443, allow_private=False) == "93.184.216.34"
+    monkeypatch.undo()
+    with receiving() as receiver:
+        asked: list[str] = []
+
+        def rebinding(host: str, port: int, *_: object, **__: object) -> list[object]:
+            asked.append(host)
+            return [
+                (socket.AF_INET, socket.SOCK_STREAM, 0, "", (host if host != "name.example" else "127.0.0.1", port))
+            ]
+
+        monkeypatch.setattr(socket, "getaddrinfo", rebinding)
+        url = receiver.url.replace("127.0.0.1", "name.example")
+        post(f"{url}/x", b"{}", {}, allow_private=True)
+        assert asked.count("name.example") == 1, "the name is resolved once"
+        (request,) = receiver.got
+        assert request[1]["host"].startswith("name.example:")
+
+
+@contextmanager
+def speaking(words: bytes, pause: float) -> Iterator[str]:
+    """The URL of a receiver that sends these bytes one by one, with pauses, and then nothing."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    ended = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            for byte in words:
+                if ended.wait(pause):
+                    return
+                try:
+                    connection.sendall(bytes([byte]))
+                except OSError:
+                    return
+            ended.wait()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    ended.set()
+    listener.close()
+    thread.join()
+
+
+@pytest.mark.parametrize("words", [b"", b"HTTP/1.1 200 OK\r\nX: " + b"y" * 10_000], ids=["hangs", "drips"])
+def test_a_receiver_cannot_hold_the_sender(words: bytes) -> None:
+    with speaking(words, 0.01) as url:
+        began = time.thread_time()
+        with pytest.raises(UnavailableError, match="does not answer"):
+            post(url, b"{}", {}, allow_private=True, timeout=0.3)
+        assert time.thread_time() - began < 1
+
+
+@pytest.mark.parametrize(("status", "message"), [(301, "redirects"), (307, "redirects"), (404, "404"), (503, "503")])
+def test_what_is_not_taken_is_an_error(status: int, message: str) -> None:
+    with receiving(status) as receiver:
+        with pytest.raises(UnavailableError, match=message):
+            post(f"{receiver.url}/x", b"{}", {}, allow_private=True)
+        assert len(receiver.got) == 1
+    with pytest.raises(UnavailableError, match="does not answer"):
+        post(receiver.url, b"{}", {}, allow_private=True)
+
+
+def test_many_and_large_commits_go_into_notices_of_bounded_size(tmp_path: Path) -> None:
+    long = "/".join(["x" * 200] * 3)
+    repo = new_repo(tmp_path / "base", {"a.md": "# A\n"})
+    target = parse_target("https://example.org/", allow_private=False)
+    with Indexed(tmp_path) as base:
+        state = ToldState(tmp_path / "state.json")
+        assert list(pending(base.collection, target, state)) == [], "what was there before is not told"
+        for number in range(12):
+            for page in range(20):
+                file = repo.path / long / f"{number}-{page}.md"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(f"# {number}\n")
+            repo.commit(f"Number {number} " + "w" * 1_000)
+        sent = [one.body for one in pending(base.collection, target, state)]
+        assert len(sent) > 1
+        assert max(map(len, sent)) <= MAX_BODY
+        rows = [row for body in sent for row in json.loads(body)["commits"]]
+        assert [row["subject"].split()[1] for row in rows] == [str(number) for number in range(12)]
+        assert {row["more_files"] + len(row["files"]) for row in rows} == {20}
+        assert all(len(row["subject"]) <= 300 for row in rows)
+        assert list(pending(base.collection, target, state)) == []
+        state.commit = "0" * 40
+        state.write()
+        first, *_ = (json.loads(one.body) for one in pending(base.collection, target, state))
+        assert first["complete"] is False, "the commit that was told last is on the branch no more"
