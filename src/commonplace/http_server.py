@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
-from commonplace.bootstrap import Application, open_application, share_updates
+from commonplace.bootstrap import (
+    Application,
+    diagnose,
+    diagnose_clones,
+    git_command,
+    open_application,
+    share_updates,
+)
 from commonplace.domain.errors import ConfigError
 from commonplace.faces.access.authentication import Authenticator, KeyStore
 from commonplace.faces.access.callers import DEFAULT_RATE, Buckets, RateLimiter
@@ -31,6 +38,7 @@ from commonplace.faces.mcp.toolset import Call, Toolset
 from commonplace.faces.mcp.transports.http import ServedToolsets, SseTransport, StreamableHttpTransport, max_body
 from commonplace.faces.rest.app import API_PREFIX, RestApi
 from commonplace.faces.web.app import WebPages, credentials
+from commonplace.faces.web.exchange import Administration
 from commonplace.faces.web.signin import FORM_TYPE, SignIn
 from commonplace.faces.worker_threads import START_THREAD
 from commonplace.registration import (
@@ -45,6 +53,7 @@ from commonplace.settings import Tier
 from commonplace.webhooks import Webhooks
 
 if TYPE_CHECKING:
+    from commonplace.domain.findings import Diagnostic
     from commonplace.domain.json import JsonObject
     from commonplace.faces.cli.session import HttpOptions
     from commonplace.faces.http.inherited import Inherited
@@ -253,7 +262,29 @@ def _web(settings: Settings, services: Services, plugins: Callable[[], Plugins],
             toolset, tool.handler.run(Call(services=seen, tier="read", progress=lambda _done, _total: None), arguments)
         )
 
-    return WebPages(services, agent_text, cache(lambda: toolset_pages(settings)), _sign_in(settings, gate))
+    administration = Administration(gate.keys, partial(_diagnostics, settings, services), partial(_locks, settings))
+    pages = cache(lambda: toolset_pages(settings))
+    return WebPages(services, agent_text, pages, _sign_in(settings, gate), administration)
+
+
+def _diagnostics(settings: Settings, services: Services) -> Iterator[Diagnostic]:
+    """The checks of `commonplace doctor` that concern a running server."""
+    from commonplace.faces.cli import doctor_checks  # noqa: PLC0415 - not needed for a first answer
+    from commonplace.services import diagnostics  # noqa: PLC0415
+
+    yield git_command()
+    yield from doctor_checks.folders(settings)
+    yield from diagnose_clones(settings)
+    for folder in settings.kb:
+        yield from diagnose(folder, settings)
+    for collection in services.collections:
+        yield from diagnostics.collection_diagnostics(collection)
+        yield from diagnostics.index_diagnostics(collection)
+        yield from diagnostics.embedding(collection)
+
+
+def _locks(settings: Settings) -> list[Diagnostic]:
+    return [one for folder in settings.kb for one in diagnose(folder, settings) if one.check == "lock"]
 
 
 def _sign_in(settings: Settings, gate: Authenticator) -> SignIn:

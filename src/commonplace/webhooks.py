@@ -22,12 +22,12 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from commonplace import __version__
@@ -145,7 +145,16 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def resolved(host: str, port: int, *, allow_private: bool) -> str:
+Lookup: TypeAlias = Callable[[str, int], Sequence[str]]
+"""Returns the addresses of a host and port; raises OSError or UnicodeError if it has none."""
+
+
+def system_lookup(host: str, port: int) -> Sequence[str]:
+    """The addresses of a host by the system's resolver."""
+    return [str(row[4][0]) for row in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def resolved(host: str, port: int, *, allow_private: bool, lookup: Lookup = system_lookup) -> str:
     """The address to connect to. All addresses of the host are checked, and this one is connected to.
 
     Raises:
@@ -153,10 +162,9 @@ def resolved(host: str, port: int, *, allow_private: bool) -> str:
         ConfigError: an address of it is private.
     """
     try:
-        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = lookup(host, port)
     except (OSError, UnicodeError) as error:
         raise UnavailableError(f"{host} has no address now.", kind="notice") from error
-    addresses = [str(row[4][0]) for row in rows]
     if not allow_private and not all(is_public(ip_address(one.partition("%")[0])) for one in addresses):
         raise _private(host)
     return addresses[0]
@@ -193,7 +201,15 @@ class _Connection(http.client.HTTPConnection):
             self.sock.shutdown(socket.SHUT_RDWR)
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bool, timeout: float = TIMEOUT) -> None:
+def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    allow_private: bool,
+    timeout: float = TIMEOUT,
+    lookup: Lookup = system_lookup,
+) -> None:
     """Send a notice once.
 
     Args:
@@ -202,6 +218,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
         headers: The headers.
         allow_private: Whether the host may be on a private network.
         timeout: Timeout in seconds of the whole exchange.
+        lookup: Returns the addresses of a host.
 
     Raises:
         UnavailableError: the receiver did not take it; the context may have `retry_after` in seconds.
@@ -209,7 +226,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, allow_private: bo
     """
     parts = urlsplit(url)
     host, port = cast("str", parts.hostname), _port(url)
-    connection = _Connection(url, resolved(host, port, allow_private=allow_private), timeout)
+    connection = _Connection(url, resolved(host, port, allow_private=allow_private, lookup=lookup), timeout)
     watchdog = threading.Timer(timeout, connection.cut)
     watchdog.daemon = True
     watchdog.start()

@@ -7,6 +7,7 @@ import os
 import shlex
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,7 @@ from commonplace.store.disk.folder import Folder
 from commonplace.store.disk.ignore_rules import IgnoreRules
 from commonplace.store.disk.journal import Journal
 from commonplace.store.folder.folder_store import FolderStore, WriteMode, key_of
+from commonplace.store.folder.proposal_branches import PROPOSALS_LOCK
 from commonplace.store.folder.retention import FolderTrash, Retention
 from commonplace.store.folder.transaction_writer import TransactionWriter
 from commonplace.store.folder.writer_lock import WriterLock
@@ -170,6 +172,7 @@ def diagnose(folder: Path, state_dir: Path) -> Iterator[Diagnostic]:
     yield from _settings(real.name, found, repository)
     yield from _stale(real, found.gitdir, repository.common)
     yield from _own(real.name, found.gitdir / "commonplace.lock")
+    yield from _own(real.name, repository.common / PROPOSALS_LOCK, "lock of proposals")
 
 
 def _untrusted(name: str, error: UntrustedRepositoryError) -> Diagnostic:
@@ -301,8 +304,8 @@ def _waiting(gitdir: Path) -> str:
     return f" Git's index lacks what commonplace has committed of {amount(count, 'file')}: git commit would revert it."
 
 
-def _own(name: str, lock: Path) -> Iterator[Diagnostic]:
-    """Check whether another process is writing. The kernel releases the lock of a dead process."""
+def _own(name: str, lock: Path, what: str = "writer lock") -> Iterator[Diagnostic]:
+    """Check whether another process holds a lock of this program. The kernel releases the lock of a dead process."""
     try:
         descriptor = os.open(lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -310,12 +313,27 @@ def _own(name: str, lock: Path) -> Iterator[Diagnostic]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        message = "Another process of commonplace is writing here now."
+        message = f"{_holder(descriptor)} has the {what} now."
         yield Diagnostic("lock", Severity.INFO, name, message, "If this persists, end the process that hangs.")
     else:
-        yield Diagnostic("lock", None, name, "The writer lock is free.")
+        yield Diagnostic("lock", None, name, f"The {what} is free.")
     finally:
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """The process that holds the lock of an open file, where the system tells, as the subject of a sentence."""
+    with suppress(OSError, ValueError, IndexError):
+        status = os.fstat(descriptor)
+        place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5] == place and int(fields[4]) > 0:
+                if int(fields[4]) == os.getpid():
+                    return f"This process ({fields[4]})"
+                program = Path(f"/proc/{fields[4]}/comm").read_text().strip()
+                return f"Process {fields[4]} ({program})"
+    return "Another process of commonplace"
 
 
 def _git(found: DiscoveredRepository, rest: str) -> str:

@@ -9,15 +9,18 @@ import json
 import os
 import re
 import secrets
+import time
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 from commonplace.domain.activity import NO_LIMITS, WriteLimits
+from commonplace.domain.addresses import parse_address
 from commonplace.domain.errors import ConfigError, InvalidInputError, NotFoundError, UnauthenticatedError
+from commonplace.domain.private_files import private_folder
 from commonplace.faces.access.callers import TIERS, Caller, least
 from commonplace.faces.access.tokens import TokenVerifier
 from commonplace.faces.access.used_once import UsedOnce
@@ -79,6 +82,7 @@ class Authenticator:
             return Caller("key:own", self.tier or DEFAULT_TIER, is_default=self.tier is None)
         key = self.keys.find(token)
         if key is not None:
+            self.keys.note_use(key)
             return key.caller
         is_token = not token.startswith(KEY_PREFIX) and token.count(".") == 2  # noqa: PLR2004 - a JWT
         if self.tokens is not None and is_token and not (self.used and self.used.has(SIGNED_OUT, token)):
@@ -101,6 +105,10 @@ KEY_PREFIX = "cpk_"
 """Prefix of every key, so that secret scanners recognize leaked keys."""
 RANDOM_BYTES = 32
 KEY_FILE = "keys.json"
+USES_FOLDER = "key-uses"
+"""Folder with an empty file for each key, whose time is that of the last use."""
+USE_SECONDS = 60.0
+"""Resolution in seconds of the time of the last use."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"(?! )[\w .@-]{1,60}(?<! )")
 
@@ -138,6 +146,9 @@ class KeyStore:
         self._path = folder / KEY_FILE
         self._read: tuple[tuple[int, int, int] | None, tuple[AccessKey, ...]] = (None, ())
         self._any = False
+        self._uses = folder / USES_FOLDER
+        self._noted: dict[str, float] = {}
+        """Time of `time.monotonic` at which the last use of each key was noted, by id."""
         self._first = self._stamp()
         """Stamp of the file at construction. If the file has changed since, it has contained a key."""
 
@@ -177,19 +188,53 @@ class KeyStore:
             InvalidInputError: several keys have this name.
         """
         with self._locked():
-            keys = self.all()
-            found = [key for key in keys if key.id == id_or_name] or [key for key in keys if key.name == id_or_name]
-            if not found:
-                raise NotFoundError(
-                    f"There is no key {id_or_name[:60]!r}.", kind="key", hint="List the keys to see their ids."
-                )
-            if len(found) > 1:
-                raise InvalidInputError(
-                    f"{len(found)} keys are named {id_or_name!r}: {', '.join(key.id for key in found)}.",
-                    kind="key",
-                    hint="Give the id.",
-                )
-            self._write([key for key in keys if key != found[0]])
+            revoked = self._named(id_or_name)
+            self._write([key for key in self.all() if key != revoked])
+        (self._uses / revoked.id).unlink(missing_ok=True)
+        return revoked
+
+    def limit(self, id_or_name: str, limits: WriteLimits) -> AccessKey:
+        """Replace the limits of a key. Running servers heed them at once.
+
+        Raises:
+            NotFoundError, InvalidInputError: as for `revoke`.
+        """
+        with self._locked():
+            old = self._named(id_or_name)
+            new = replace(old, limits=limits)
+            self._write([new if key == old else key for key in self.all()])
+        return new
+
+    def note_use(self, key: AccessKey) -> None:
+        """Record that a key was used, at most once in `USE_SECONDS`."""
+        now = time.monotonic()
+        if now - self._noted.get(key.id, -USE_SECONDS) < USE_SECONDS:
+            return
+        self._noted[key.id] = now
+        with suppress(OSError):  # whoever has a valid key is let in all the same
+            private_folder(self._uses)
+            (self._uses / key.id).touch(mode=0o600)
+
+    def last_use(self, key: AccessKey) -> float | None:
+        """Time of the last use of a key in Unix seconds, to a minute; None if it was not used."""
+        try:
+            return (self._uses / key.id).stat().st_mtime
+        except OSError:
+            return None
+
+    def _named(self, id_or_name: str) -> AccessKey:
+        keys = self.all()
+        found = [key for key in keys if key.id == id_or_name] or [key for key in keys if key.name == id_or_name]
+        if not found:
+            raise NotFoundError(
+                f"There is no key {id_or_name[:60]!r}.", kind="key", hint="List the keys to see their ids."
+            )
+        if len(found) > 1:
+            raise InvalidInputError(
+                f"{len(found)} keys are named {id_or_name!r}: {', '.join(key.id for key in found)}.",
+                kind="key",
+                hint="Give the id.",
+            )
         return found[0]
 
     def all(self) -> tuple[AccessKey, ...]:
@@ -241,6 +286,28 @@ class KeyStore:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(self._path)
+
+
+def tier_named(name: str) -> Tier:
+    """The tier with a name.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    for tier in TIERS:
+        if tier == name:
+            return tier
+    raise InvalidInputError(f"Invalid tier {name[:60]!r}: expected one of {', '.join(TIERS)}.", kind="tier")
+
+
+def write_limits(folders: Sequence[str], types: Sequence[str], pages: int | None, size: int | None) -> WriteLimits:
+    """Limits as somebody states them.
+
+    Raises:
+        InvalidInputError: a folder is not a path.
+    """
+    paths = tuple(parse_address(one.strip("/")).path for one in folders)
+    return WriteLimits(folders=paths, types=tuple(types), pages=pages, size=size)
 
 
 def digest(token: str) -> str:

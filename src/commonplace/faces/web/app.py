@@ -23,7 +23,15 @@ from commonplace.faces.errors import error_mapping
 from commonplace.faces.responses import send_error
 from commonplace.faces.web import live, pages, signin
 from commonplace.faces.web.edit_requests import form_of, run_editing
-from commonplace.faces.web.exchange import AgentText, EditingView, PageRequest, PageResponse, ToolsetPages, View
+from commonplace.faces.web.exchange import (
+    Administration,
+    AgentText,
+    EditingView,
+    PageRequest,
+    PageResponse,
+    ToolsetPages,
+    View,
+)
 from commonplace.faces.web.routes import EDITING, VIEWS, editing_at, is_view, no_such_page, view_at
 from commonplace.faces.web.urls import COLLECTION_MARK, Urls, first_name
 from commonplace.faces.web.views.failures import error_page, waiting_page
@@ -66,6 +74,7 @@ class WebPages:
         agent_text: Returns the text of a document for MCP clients.
         toolsets: Returns the pages that toolsets add; called for each request.
         sign_in: The ways to sign in; None for access keys only.
+        administration: What a person with the tier admin sees and changes; None for nothing.
     """
 
     def __init__(
@@ -74,11 +83,13 @@ class WebPages:
         agent_text: AgentText,
         toolsets: Callable[[], Sequence[ToolsetPages]] = tuple,
         sign_in: signin.SignIn | None = None,
+        administration: Administration | None = None,
     ) -> None:
         self._services = services
         self._agent_text = agent_text
         self._toolsets = toolsets
         self._sign_in = sign_in or signin.SignIn()
+        self._administration = administration
         self._live = live.LiveChanges(services.change_feed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -201,7 +212,8 @@ class WebPages:
             actor = request.caller.actor("web", named)
             reads = scope["method"] in {"GET", "HEAD"}
             with traced_call(named), request.services.watch(actor, request.caller.limits, reads=reads):
-                request.collections.wait_ready(0.0, _ignore)
+                if name not in EDITING or EDITING[name].waits:
+                    request.collections.wait_ready(0.0, _ignore)
                 return view(request)
         except KnowledgeError as error:
             if not _wants_html(scope):
@@ -226,6 +238,7 @@ class WebPages:
             theme=theme if theme in {"light", "dark"} else "",
             signed_in=signin.cookie_name(headers, signin.COOKIE) in cookies and not headers.get("authorization"),
             provider=self._sign_in.provider,
+            administration=self._administration,
             toolsets=[one for one in self._toolsets() if services.unrestricted or one.confined],
         )
 

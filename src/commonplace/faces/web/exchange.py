@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import NotFoundError
+from commonplace.domain.findings import Diagnostic
 from commonplace.domain.proposals import Proposer
+from commonplace.faces.access.authentication import KeyStore
 from commonplace.faces.access.callers import Caller, allows
 from commonplace.faces.web.urls import Urls, split_path
 from commonplace.services.collections import Collection, Collections, FoundDocument
@@ -20,6 +22,17 @@ MAX_PAGE = 100_000
 MAX_MOMENT_CHARS = 200
 """Maximum characters of a moment."""
 HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """The parts of a server that a person with the tier admin sees and changes on pages."""
+
+    keys: KeyStore
+    diagnose: Callable[[], Iterable[Diagnostic]]
+    """Checks the installation and the folders, as `commonplace doctor` does."""
+    locks: Callable[[], Iterable[Diagnostic]]
+    """The locks of the folders, and who holds them."""
 
 
 AgentText = Callable[[Services, FoundDocument, int, str], str]
@@ -55,6 +68,8 @@ class PageRequest:
     """The last value of each field of a form that was sent."""
     body: bytes = b""
     """A body that is no form."""
+    administration: Administration | None = None
+    """The parts for pages of administration; None for a server without such pages."""
     proposer: Proposer | None = None
     """The caller of a view that edits, at the tier `propose`. The services then show and write the own proposal."""
     proposed: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -140,6 +155,8 @@ class EditingView:
     """Whether a request other than GET writes."""
     as_proposer: bool = True
     """Whether a caller who proposes sees and writes the own proposal, instead of what is served."""
+    waits: bool = True
+    """Whether it is answered only when every collection is indexed."""
     plans: bool = False
     """Whether GET plans a write without making it, for which it needs what it would write."""
 

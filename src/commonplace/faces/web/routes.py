@@ -9,6 +9,7 @@ from commonplace.domain.errors import NotFoundError
 from commonplace.faces.web.exchange import EditingView, PageRequest, PageResponse, ToolsetPages, View
 from commonplace.faces.web.views import (
     activity,
+    administration,
     agent,
     assistance,
     changes,
@@ -70,6 +71,7 @@ EDITING: dict[str, EditingView] = {
     "restore": EditingView(view=page_actions.restored, methods=("POST",)),
     "tick": EditingView(view=page_actions.ticked, methods=("POST",)),
     "proposals": EditingView(view=proposals.proposals, as_proposer=False),
+    "admin": EditingView(view=administration.administration, tier="admin", as_proposer=False, waits=False),
     "activity": EditingView(view=activity.sessions, tier="write", as_proposer=False),
     "complete": EditingView(view=assistance.complete, methods=("GET",)),
     "attach": EditingView(view=assistance.attached, methods=("PUT",), max_body=MAX_ATTACHMENT_BYTES),

@@ -52,6 +52,8 @@ from commonplace.store.git.trees import TreeCache, TreeDiff, entry_at
 
 OPEN = "refs/heads/proposals/"
 CLOSED = "refs/commonplace/proposals/"
+PROPOSALS_LOCK = "commonplace-proposals.lock"
+"""Name of the lock file in the folder that all work trees share."""
 TRAILER = "Proposal"
 """Beginning of the names of the program's trailers. The line `Proposal: <id>` is in every commit of a branch."""
 BASE = "base"
@@ -74,7 +76,6 @@ _STATED = re.compile(r"(?im)^(?=proposal(?:-[a-z]+)?:)")
 _CACHED, _CACHED_FILES = 2_000, 100
 _CACHED_ENTRIES = 1 << 30
 """New trees must stay in the cache until they are written, so it has no limit; it lives as long as one write."""
-
 Files = Mapping[str, TreeEntry | None]
 """New entries by path from the repository's root; None for a removed file."""
 
@@ -103,7 +104,7 @@ class GitProposals:
     def __init__(self, repository: GitRepository, prefix: str) -> None:
         self.repository = repository
         self.prefix = prefix
-        self._lock = WriterLock(repository.common / "commonplace-proposals.lock")
+        self._lock = WriterLock(repository.common / PROPOSALS_LOCK)
         self._read = lru_cache(_CACHED)(self._facts)
         self._changed = lru_cache(_CACHED)(self._changes)
         self._files = lru_cache(_CACHED_FILES)(self._files_of)

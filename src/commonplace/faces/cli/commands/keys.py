@@ -9,14 +9,12 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from commonplace.domain.activity import WriteLimits
-from commonplace.domain.addresses import parse_address
-from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.json import Json
-from commonplace.faces.access.authentication import AccessKey, KeyStore
-from commonplace.faces.access.callers import TIERS
+from commonplace.domain.records import iso_timestamp
+from commonplace.faces.access.authentication import AccessKey, KeyStore, tier_named, write_limits
 from commonplace.faces.cli.session import Session
 
-KeysAction: TypeAlias = Literal["create", "list", "revoke"]
+KeysAction: TypeAlias = Literal["create", "list", "limit", "revoke"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +41,12 @@ class LimitOptions:
         Raises:
             InvalidInputError: a folder is not a path.
         """
-        folders = tuple(parse_address(one.strip("/")).path for one in self.folders)
-        return WriteLimits(folders=folders, types=tuple(self.types), pages=self.pages, size=self.size)
+        return write_limits(self.folders, self.types, self.pages, self.size)
 
 
 def command(
     session: Session,
-    action: Annotated[KeysAction, typer.Argument(metavar="create|list|revoke", hidden=True)],
+    action: Annotated[KeysAction, typer.Argument(metavar="create|list|limit|revoke", hidden=True)],
     name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)] = "",
     *,
     tier: Annotated[str, typer.Option(metavar="read|propose|write|admin", help="What the key may do.")] = "read",
@@ -59,22 +56,27 @@ def command(
     ] = None,
     how: LimitOptions,
 ) -> None:
-    """Create, list and revoke access keys of `commonplace serve`.
+    """Create, list, limit and revoke access keys of `commonplace serve`.
 
     Examples:
         commonplace keys create laptop --tier write
         commonplace keys create assistant --collection notes
         commonplace keys create bot --tier write --folder inbox --pages-per-hour 9
         commonplace keys list
+        commonplace keys limit bot --folder inbox --folder drafts
         commonplace keys revoke laptop
 
-    A key is shown once, when it is created; only its SHA-256 is stored. Running servers heed every change at once.
+    A key is shown once, when it is created; only its SHA-256 is stored. `limit` replaces all limits of a key. Running
+    servers heed every change at once.
     """
     keys = KeyStore(session.settings.state_dir)
     if action == "create":
         _create(session, keys, name, tier, (collection or None, how.limits))
     elif action == "list":
         _list(session, keys)
+    elif action == "limit":
+        key = keys.limit(name, how.limits)
+        _say(session, {"limited": _json(key)}, f"{key.name} ({key.id}): {_scope(key)}.")
     else:
         key = keys.revoke(name)
         _say(session, {"revoked": _json(key)}, f"Revoked {key.name} ({key.id}).")
@@ -83,17 +85,20 @@ def command(
 def _create(
     session: Session, keys: KeyStore, name: str, tier: str, scope: tuple[list[str] | None, WriteLimits]
 ) -> None:
-    if tier not in TIERS:
-        raise InvalidInputError(f"Invalid tier {tier!r}: expected one of {', '.join(TIERS)}.", kind="tier")
-    token, key = keys.create(name, tier, *scope)
+    token, key = keys.create(name, tier_named(tier), *scope)
     _say(session, {"token": token, "key": _json(key)}, token)
     session.out.message(f"Created {key.name} ({key.id}, {key.tier}). The key above is not shown again.")
 
 
 def _list(session: Session, keys: KeyStore) -> None:
     rows = keys.all()
-    lines = [f"{key.id}  {key.tier:<5}  {key.created}  {key.name}  {_scope(key)}" for key in rows]
-    _say(session, {"keys": [_json(key) for key in rows]}, "\n".join(lines) or "There are no keys.")
+    uses = [iso_timestamp(when) if (when := keys.last_use(key)) else "" for key in rows]
+    lines = [
+        f"{key.id}  {key.tier:<7}  {key.created}  {key.name}  {_scope(key)}; {use and 'last used '}{use or 'not used'}"
+        for key, use in zip(rows, uses, strict=True)
+    ]
+    listed: list[Json] = [_json(key) | {"last_used": use or None} for key, use in zip(rows, uses, strict=True)]
+    _say(session, {"keys": listed}, "\n".join(lines) or "There are no keys.")
 
 
 def _say(session: Session, value: Mapping[str, Json], text: str) -> None:
