@@ -22,6 +22,7 @@ class Collection:
 
     sites: Sequence[SiteTree] = ()
     own_names: Sequence[str] = ("own",)
+    has_names = True
 
     def at(self, path: str) -> Address | None:
         return Address(path) if path in self.paths else None

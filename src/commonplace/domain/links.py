@@ -37,6 +37,7 @@ from urllib.parse import unquote
 from commonplace.domain.addresses import Address, fold, is_document_path
 from commonplace.domain.documents import Link, LinkKind, Span
 from commonplace.domain.markdown.paths import (
+    HTML_SUFFIXES,
     INDEX_NAMES,
     ends_path,
     is_fixed,
@@ -112,6 +113,11 @@ class LinkLookup(Protocol):
         ...
 
     @property
+    def has_names(self) -> bool:
+        """Whether `named` knows all documents; false during a first sync."""
+        ...
+
+    @property
     def sites(self) -> Sequence[SiteTree]:
         """The docs trees of the collection."""
         ...
@@ -125,6 +131,8 @@ class LinkLookup(Protocol):
 _Found = tuple[Address | None, Way]
 _NOWHERE: _Found = None, Way.NONE
 _SEVERAL: _Found = None, Way.SEVERAL
+USUAL_FORMS = 2
+"""Number of files that a path is tried as, itself and with the usual suffix, before its key is looked up."""
 MAX_CUTS = 8
 """Maximum number of `#` and `?` in a link of which each may belong to a file's name."""
 
@@ -282,7 +290,9 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
     places: list[str] = []
     for place in _places(path, source, site, markdown=markdown):
         places.append(place)
-        for form in place_files(place):
+        for number, form in enumerate(place_files(place)):
+            if number == USUAL_FORMS and site is None and _is_unnamed(path, lookup):
+                break
             found = lookup.at(form)
             if found:
                 return found, Way.PATH
@@ -292,6 +302,12 @@ def _resolution(target: str, source: Address | None, lookup: LinkLookup, *, mark
             return (fitting[0].address, way) if len(fitting) == 1 else _SEVERAL
     file = _other_file(path, lookup) if places and not is_fixed(path) else None
     return (file, Way.PATH) if file else _NOWHERE
+
+
+def _is_unnamed(path: str, lookup: LinkLookup) -> bool:
+    """Whether no document has the key of a path, so that none is at any of its forms."""
+    key = link_key(path)
+    return bool(key) and lookup.has_names and not path.endswith(HTML_SUFFIXES) and not lookup.named(key)
 
 
 def _named(

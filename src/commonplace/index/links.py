@@ -17,6 +17,7 @@ from commonplace.domain.links import (
     is_text,
     link_key,
     meaning,
+    read_as,
     resolution,
     resolve,
 )
@@ -179,11 +180,16 @@ _Found = tuple[str, str, int, str | None, str | None]
 
 def resolve_all(lookup: LinkLookup, document: Document, side: PageSide) -> list[ResolvedLink]:
     """The links of a parsed document with their targets, in order, as interpreted by a reader."""
-    source = document.address
+    source, sites = document.address, lookup.sites
+    known: dict[LinkMeaning, tuple[str, Address | None]] = {}
 
     def follow(link: Link) -> tuple[Link, Address | None]:
-        found = resolution(link, source, lookup)
-        return found.link, found.target
+        means = meaning(link, source, sites)
+        if means not in known:
+            found = resolution(link, source, lookup)
+            known[means] = found.link.target, found.target
+        path, target = known[means]
+        return read_as(link, path), target
 
     taken = [chosen(link, side, follow, lookup.own_names) for link in document.links]
     return [ResolvedLink(source=source, link=link, target=target) for link, target in taken]
@@ -378,6 +384,7 @@ class _Documents:
         self.places: set[str] = set()
         self.sites = lookup.sites
         self.own_names = lookup.own_names
+        self.has_names = lookup.has_names
 
     def at(self, path: str) -> Address | None:
         if path in self._paths:

@@ -505,6 +505,11 @@ class IndexLookup:
         """The document or other file at exactly this path."""
         return self._ask(lambda view: view.lookup(self._store).at(path))
 
+    @property
+    def has_names(self) -> bool:
+        """True: `named` knows all documents."""
+        return True
+
     def named(self, key: str) -> Sequence[NamedDocument]:
         """Every document with this key."""
         return self._ask(lambda view: view.lookup(self._store).named(key))

@@ -203,3 +203,40 @@ def test_relations_come_in_pairs() -> None:
     assert inverse("subtask_of") == "has_subtask"
     names = [name for pair in RELATIONS for name in set(pair) if pair[0] != "located_in"]
     assert len(names) == len(set(names))
+
+
+def test_forms_of_a_path_that_no_name_has_are_passed_over_without_another_answer() -> None:
+    paths = (
+        "a.md",
+        "b.markdown",
+        "dir/README.md",
+        "dir/c.mdx",
+        "dir/index.md",
+        "e/_index.md",
+        "Ä.md",
+        "f.g.md",
+        "x#y.md",
+    )
+    base = Collection(
+        *(NamedDocument(Address(path), path, "", ()) for path in paths), files=("a.png", "dir/d.pdf", "b")
+    )
+    targets = [
+        *paths,
+        *(path.rpartition(".")[0] for path in paths),
+        "dir",
+        "dir/",
+        "./dir",
+        "e",
+        "../dir",
+        "/",
+        ".",
+        "a.html",
+        "c",
+    ]
+    for source in ("a.md", "dir/c.mdx"):
+        for target in (*targets, "A", "missing", "missing.html", "missing/", "a.png", "d.pdf", "dir/d", "f", "ä"):
+            for markdown in (True, False):
+                answers = []
+                for base.has_names in (True, False):
+                    answers.append(resolve_target(target, Address(source), base, markdown=markdown))
+                assert answers[0] == answers[1], (source, target, markdown)

@@ -7,6 +7,7 @@ and links with these keys are resolved again; all other links are unchanged.
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
@@ -85,6 +86,7 @@ class CatalogueLookup:
         self._paths = paths
         self._folders = None if paths is None else {path.rpartition("/")[0] for path in paths}
         self._listings: dict[str, frozenset[str]] = {}
+        self._checked: Counter[str] = Counter()
         self._files: dict[str, Address | None] = {}
         self._names: dict[str, list[NamedDocument]] = {}
         self._all_names = False
@@ -100,6 +102,11 @@ class CatalogueLookup:
         if path not in self._files:
             self._files[path] = self._find_file(path)
         return self._files[path]
+
+    @property
+    def has_names(self) -> bool:
+        """Whether the names of all documents are in the catalogue."""
+        return self._paths is None
 
     def named(self, key: str) -> Sequence[NamedDocument]:
         """Documents with this key."""
@@ -143,7 +150,8 @@ class CatalogueLookup:
     def _may_hold(self, address: Address) -> bool:
         """Whether the file may exist, by a cheap test, because many links lead into missing folders of other sites."""
         folder = address.folder
-        if self._folders is None or folder in self._folders:
+        self._checked[folder] += 1
+        if self._checked[folder] <= LINK_THRESHOLD and (self._folders is None or folder in self._folders):
             return True
         if folder not in self._listings:
             with suppress(StorageError):  # otherwise the file itself is checked

@@ -82,6 +82,11 @@ class LinksAfter:
             self._at[path] = None if address in self._gone else self._lookup.at(path)
         return self._at[path]
 
+    @property
+    def has_names(self) -> bool:
+        """True: `named` knows all documents."""
+        return True
+
     def named(self, key: str) -> Sequence[NamedDocument]:
         """Every document with this key."""
         stay = [one for one in self._lookup.named(key) if one.address not in self._gone | self._came]

@@ -155,6 +155,7 @@ class _ConceptNames:
     ids: Container[str]
     sites: Sequence[SiteTree] = ()
     own_names: Collection[str] = ()
+    has_names: bool = True
 
     def at(self, path: str) -> Address | None:
         """The concept at exactly this path."""
