@@ -41,3 +41,22 @@ def test_pages_of_an_answer_with_a_titled_page_neither_overlap_nor_leave_anythin
     pages = [path for offset in range(0, 50, 7) for path in made.found("steph", limit=7, offset=offset)]
     assert pages[0] == "z.md"
     assert sorted(pages) == sorted(files)
+
+
+def test_of_a_title_that_is_another_page_s_alias_both_come_first_and_a_link_names_neither_silently(
+    base: MakeBase,
+) -> None:
+    filler = "Other lines about something else entirely, and more of them.\n\n" * 30
+    made = base(
+        {
+            **{f"x{n}.md": f"# Call {n}\n\nweekly call, weekly call, weekly call\n" for n in range(20)},
+            "a.md": f"# Weekly call\n\n{filler}",
+            "b.md": f"---\naliases: [Weekly call]\n---\n# Notes\n\n{filler}",
+            "link.md": "[[Weekly call]]\n",
+        }
+    )
+    for text in ("weekly call", "WEEKLY CALL", '"weekly call"'):
+        for sections in (0, 3):
+            assert sorted(made.found(text, sections=sections)[:2]) == ["a.md", "b.md"], (text, sections)
+    (link,) = made.index.links_from(Address("link.md"))
+    assert link.target is None
