@@ -123,21 +123,28 @@ class FileSwap:
             *above, name = path.split("/")
             with opened_folder(self._root, above) as folder, suppress(FileExistsError), user_modes():
                 os.mkdir(name, dir_fd=folder)
+        seen = {change.path: change.before for change, _ in self._changes if change.before}
         for change, place in self._changes:
             content = change.content
             if content is not None:
                 with opened_folder(self._root, place.folders) as folder:
                     self.written[change.path] = _write_beside(folder, place, content, unsynced)
                 if change.before is None and change.moved_from:
-                    self.written[change.path] = self._with_attributes(change.moved_from, place)
+                    moved = seen.get(change.moved_from)
+                    is_same = moved is not None and moved.revision == revision_of(content)
+                    self.written[change.path] = self._with_attributes(change.moved_from, place, dated=is_same)
 
-    def _with_attributes(self, source: str, place: FileSlot) -> FileStat:
-        """Give the new bytes of a file the attributes of another one; returns their metadata."""
+    def _with_attributes(self, source: str, place: FileSlot, *, dated: bool) -> FileStat:
+        """Give the new bytes of a file the attributes of another one, its time if `dated`; returns their metadata."""
         *above, name = source.split("/")
         with opened_folder(self._root, place.folders) as folder, opened_folder(self._root, above) as old_folder:
             new = os.open(place.new, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             try:
                 _take_attributes(name, old_folder, new)
+                if dated:
+                    with suppress(FileNotFoundError):
+                        old = os.stat(name, dir_fd=old_folder, follow_symlinks=False)
+                        os.utime(new, ns=(old.st_atime_ns, old.st_mtime_ns))
                 return file_stat(os.fstat(new))
             finally:
                 os.close(new)

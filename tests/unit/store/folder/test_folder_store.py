@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 from pathlib import Path
@@ -146,3 +147,17 @@ def test_a_moved_file_keeps_its_permissions(repo: GitRepo, tmp_path: Path, commi
         listed = repo.git("ls-tree", "--format=%(objectmode) %(path)", "HEAD", "z/")
         assert listed.splitlines() == ["100644 z/private.md", "100755 z/script.md"]
         assert repo.git("status", "--porcelain") == ""
+
+
+def test_a_moved_file_keeps_its_time_if_its_text_stays(tmp_path: Path) -> None:
+    (tmp_path / "base").mkdir()
+    for name in ("same.md", "other.md"):
+        (tmp_path / "base" / name).write_bytes(b"x\n")
+        os.utime(tmp_path / "base" / name, ns=(10**18, 10**18))
+    store = open_store(tmp_path / "base", commit="manual", state_dir=tmp_path / "state")
+    with store.transaction("Move") as transaction:
+        for name, text in (("same.md", b"x\n"), ("other.md", b"y\n")):
+            transaction.remove(Address(name), keep=False)
+            transaction.put(Address(f"z/{name}"), text, moved_from=Address(name))
+    assert (tmp_path / "base/z/same.md").stat().st_mtime_ns == 10**18
+    assert (tmp_path / "base/z/other.md").stat().st_mtime_ns > 10**18
