@@ -31,6 +31,7 @@ from commonplace.faces.http.inherited import GROW_SECONDS, BindAddress, listenin
 from commonplace.faces.http.operations import ForwardedWrites, GitWebhook, Metrics, Readiness
 from commonplace.faces.http.server import Drain, End, Indexed, Worker, serve
 from commonplace.faces.lazy_module import load_lazy_modules
+from commonplace.faces.mcp.proposals import require_proposals
 from commonplace.faces.mcp.server import build_server
 from commonplace.faces.mcp.subscriptions import Quota
 from commonplace.faces.mcp.tools import result_text
@@ -175,6 +176,8 @@ def _offer(settings: Settings, application: Application) -> ServedToolsets:
     def toolset(name: str) -> Toolset:
         return load_toolset(name, lambda: application.plugins)
 
+    if settings.tier == "propose":
+        require_proposals(toolset(usual))
     quota = Quota()
 
     def build(name: str, tier: Tier) -> McpServer:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
+from commonplace.domain.words.amounts import amount
 from commonplace.faces.proposal_output import one_line
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def undo_json(results: Mapping[str, UndoReceipt]) -> dict[str, Json]:
                 "commits": list(receipt.undone),
                 "written": [one.path for one in receipt.written],
                 "removed": [one.path for one in receipt.removed],
+                "uncommitted": receipt.uncommitted,
             }
             for name, receipt in results.items()
         ]
@@ -95,8 +97,8 @@ def undo_lines(results: Mapping[str, UndoReceipt]) -> list[str]:
     for receipt in results.values():
         paths = _paths([one.path for one in (*receipt.written, *receipt.removed)])
         commit = f"  commit {receipt.commit[:12]}" if receipt.commit else ""
-        count = len(receipt.undone)
-        what = f"{count:,} writes" if count != 1 else receipt.undone[0][:12]
+        count = len(receipt.undone) + receipt.uncommitted
+        what = receipt.undone[0][:12] if count == len(receipt.undone) == 1 else amount(count, "write")
         lines.append(one_line(f"Undone {what}: {paths}{commit}" if paths else "Nothing of it is left to undo."))
     return lines
 

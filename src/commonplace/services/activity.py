@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from commonplace.domain.activity import KEPT_DAYS, Access, AccessLog, Actor
 from commonplace.domain.addresses import Address
@@ -12,7 +13,7 @@ from commonplace.domain.changes import Author, Commit
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.services import Services
-from commonplace.services.undo import UndoReceipt, undo, undone_by
+from commonplace.services.undo import UndoReceipt, content_of, undo, undo_uncommitted, undone_by
 
 DAY = 86_400.0
 MAX_SEARCHED = 2_000
@@ -115,7 +116,12 @@ def diff_of(services: Services, write: WriteActivity) -> str:
 
 def changes_of(services: Services, write: WriteActivity) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
     """The bytes of each file before and after a write, None for no file; empty if they are not known any more."""
-    if not write.access.commit or write.access.proposal:
+    if write.access.proposal:
+        return {}
+    collection = services.collections.get(write.collection)
+    if write.access.files is not None:
+        return _kept(collection, write.access.files)
+    if not write.access.commit:
         return {}
     try:
         return services.collections.get(write.collection).store.history.changed(write.access.commit)
@@ -124,9 +130,15 @@ def changes_of(services: Services, write: WriteActivity) -> Mapping[Address, tup
 
 
 def undo_session(
-    services: Services, session: str, pages: Sequence[str] = (), message: str = "", person: Author | None = None
+    services: Services,
+    session: str,
+    pages: Sequence[str] = (),
+    message: str = "",
+    person: Author | None = None,
+    *,
+    when: float | None = None,
 ) -> Mapping[str, UndoReceipt]:
-    """Take all writes of a session back: one new commit in each collection that it wrote.
+    """Take all writes of a session back: one new commit in each collection that it wrote, of writes that are commits.
 
     Args:
         services: The services.
@@ -134,30 +146,38 @@ def undo_session(
         pages: Paths of the only files to take back; () for all.
         message: Message of the commits; "" for one that lists the writes.
         person: Who undoes; None for whoever Git's configuration names.
+        when: Time of the only write without a commit to take back; None for all writes.
 
     Returns:
         The result by name of the collection.
 
     Raises:
         NotFoundError: no such session wrote in the last `KEPT_DAYS` days.
-        InvalidInputError: none of its writes is a commit of what is served.
+        InvalidInputError: it only proposed.
         UndoConflictError: later writes changed the same places; collections before it are undone.
     """
-    by_base: dict[str, list[str]] = {}
-    for one in _of_session(services, session):
-        if one.commit and not one.proposal:
-            by_base.setdefault(one.base, []).append(one.commit)
-    if not by_base:
+    written = [one for one in _of_session(services, session) if one.is_write and not one.proposal]
+    chosen = [one for one in written if (one.commit or one.files is not None) and when in {None, one.when}]
+    if not chosen:
         raise InvalidInputError(
-            "No write of this session is a commit of what is served.",
+            "This session wrote nothing of what is served that can be undone.",
             kind="session",
-            hint="Withdraw or decline what it proposed; take text that was not committed from the trash.",
+            hint="Withdraw or decline what it proposed; take other text from the trash.",
         )
     addresses = [Address(path) for path in pages]
     results: dict[str, UndoReceipt] = {}
-    for base, commits in by_base.items():
+    for base in dict.fromkeys(one.base for one in chosen):
         collection = _collection(services.collections, base)
-        results[collection.name] = undo(collection, commits, pages=addresses, message=message, person=person)
+        commits = [one.commit for one in chosen if one.base == base and one.commit]
+        loose = [_addressed(one.files) for one in reversed(chosen) if one.base == base and one.files]
+        if loose:
+            results[collection.name] = undo_uncommitted(
+                collection, loose, pages=addresses, message=message, person=person
+            )
+        if commits:
+            done = undo(collection, commits, pages=addresses, message=message, person=person)
+            before = results.get(collection.name, done)
+            results[collection.name] = replace(done, uncommitted=before.uncommitted)
     return results
 
 
@@ -235,6 +255,21 @@ def _commits(collection: Collection) -> Mapping[str, Commit]:
     if not history.available:
         return {}
     return {one.id: one for one in history.log(None, limit=MAX_SEARCHED)}
+
+
+def _addressed(files: Mapping[str, tuple[str, str]]) -> Mapping[Address, tuple[str, str]]:
+    return {Address(path): revisions for path, revisions in files.items()}
+
+
+def _kept(
+    collection: Collection, files: Mapping[str, tuple[str, str]]
+) -> Mapping[Address, tuple[bytes | None, bytes | None]]:
+    """The old and new bytes of the files of a write without a commit, as far as they are kept."""
+    found: dict[Address, tuple[bytes | None, bytes | None]] = {}
+    for address, (old, new) in _addressed(files).items():
+        with suppress(KnowledgeError):  # not kept any more
+            found[address] = content_of(collection, address, old), content_of(collection, address, new)
+    return found
 
 
 def _undoes(commits: Iterable[Commit]) -> Mapping[str, tuple[str, ...]]:

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Author, Commit, committed_by, split_trailers
-from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
+from commonplace.domain.changes import Author, Commit, Revision, committed_by, split_trailers
+from commonplace.domain.errors import ConflictError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.merge import TextConflict, merge_texts, with_rewritten
 from commonplace.domain.ports import Transaction
-from commonplace.services.collections import Collection
+from commonplace.domain.revisions import revision_of
+from commonplace.domain.words.amounts import amount
+from commonplace.services.collections import Collection, current_bytes
 from commonplace.services.past import require_history
 from commonplace.services.proposals.decisions import conflict_lines, shown_paths
 from commonplace.services.writes.documents import index_written, require_free
@@ -45,6 +47,8 @@ class UndoReceipt:
     """The commits that were taken back, newest first."""
     written: tuple[Address, ...] = ()
     removed: tuple[Address, ...] = ()
+    uncommitted: int = 0
+    """Number of the writes that were taken back and are no commits."""
 
 
 class UndoConflictError(ConflictError):
@@ -107,6 +111,82 @@ def undo(
     index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
     undone = tuple(one.id for one, is_named in log if is_named)
     return UndoReceipt(receipt.commit, undone, tuple(sorted(receipt.revisions)), tuple(sorted(receipt.removed)))
+
+
+def undo_uncommitted(
+    collection: Collection,
+    writes: Sequence[Mapping[Address, tuple[Revision, Revision]]],
+    *,
+    pages: Sequence[Address] = (),
+    message: str = "",
+    person: Author | None = None,
+) -> UndoReceipt:
+    """Take writes back that were not committed, by the texts that the folder, the trash and Git still have.
+
+    A move counts as a deletion and a new file.
+
+    Args:
+        collection: The collection.
+        writes: The old and new revision of each file that a write changed, newest write first; "" for no file.
+        pages: The files to take back; () for all.
+        message: Message of the commit, if writes are committed by now.
+        person: Who undoes; None for whoever Git's configuration names.
+
+    Raises:
+        NotFoundError: no write changed one of the pages, or a text is not kept any more. Nothing was written.
+        UndoConflictError, ReadOnlyError, UnavailableError, StorageError, GitError: as for `undo`.
+    """
+    words = message or f"Undo {amount(len(writes), 'write')}"
+    with committed_by(person), collection.store.transaction(words) as transaction:
+        files: dict[Address, _File] = {}
+        for address, steps in _joined(writes).items():
+            contents = [tuple(content_of(collection, address, one) for one in step) for step in steps]
+            files[address] = _File(address, address, stays=True, steps=[(after, before) for before, after in contents])
+        _Undo(collection, transaction, _chosen(list(files.values()), pages)).run()
+    receipt = transaction.receipt
+    index_written(collection, sorted({*receipt.revisions, *receipt.removed}))
+    written, removed = (tuple(sorted(one)) for one in (receipt.revisions, receipt.removed))
+    return UndoReceipt(receipt.commit, (), written, removed, len(writes))
+
+
+def _joined(
+    writes: Sequence[Mapping[Address, tuple[Revision, Revision]]],
+) -> Mapping[Address, Sequence[tuple[Revision, Revision]]]:
+    """The steps of each file, newest first. Steps that follow each other are one: texts between are not kept."""
+    files: dict[Address, list[tuple[Revision, Revision]]] = {}
+    for write in writes:
+        for address, (before, after) in write.items():
+            steps = files.setdefault(address, [])
+            if steps and steps[-1][0] == after:
+                steps[-1] = before, steps[-1][1]
+            else:
+                steps.append((before, after))
+    return files
+
+
+def content_of(collection: Collection, address: Address, revision: Revision) -> bytes | None:
+    """The bytes of a file at a revision, which no commit need have; None for no file.
+
+    Raises:
+        NotFoundError: neither the folder, the trash, nor Git has them any more.
+    """
+    if not revision:
+        return None
+    content = current_bytes(collection, address)
+    if content is not None and revision_of(content) == revision:
+        return content
+    trash = collection.store.trash
+    for item in trash.items() if trash else ():
+        if item.revision == revision:
+            return trash.content(item) if trash else None
+    try:
+        return require_history(collection).store.history.read(address, revision)
+    except KnowledgeError as error:
+        raise NotFoundError(
+            f"The text of {address} at that time is not kept any more.",
+            kind="document",
+            hint="Undo the other pages by naming them, or edit this one by hand.",
+        ) from error
 
 
 def _since(collection: Collection, commits: Sequence[str]) -> list[tuple[Commit, bool]]:
@@ -180,7 +260,7 @@ def _chosen(files: Sequence[_File], pages: Sequence[Address]) -> Sequence[_File]
     missing = [one.path for one in pages if not any(one in {file.now, file.target} for file in chosen)]
     if missing:
         raise NotFoundError(
-            f"These commits did not change {shown_paths(missing)}.",
+            f"These writes did not change {shown_paths(missing)}.",
             kind="document",
             hint=f"They changed {shown_paths([one.now.path for one in files])}.",
         )

@@ -51,12 +51,24 @@ def test_writes_wait_and_accepting_leaves_what_writing_leaves(tmp_path: Path, to
         assert b"".join(_undated(texts[1][name])) == b"".join(_undated(text))
 
 
-@pytest.mark.parametrize("toolset", ["cascade", "projects"])
-def test_a_toolset_whose_tools_use_more_than_the_folders_is_not_served(tmp_path: Path, toolset: str) -> None:
-    repo = new_repo(tmp_path / "tea", PAGES)
-    done = Shell(tmp_path)("mcp", repo.path, "--toolset", toolset, "--tier", "propose", "--no-embed")
-    assert done.code
-    assert "takes no proposals" in done.stderr
+REASONS = {
+    "cascade": "not every layer has branches",
+    "projects": "on one branch for all projects",
+    "pages": "it only reads",
+}
+
+
+@pytest.mark.parametrize("toolset", list(REASONS))
+def test_a_toolset_that_takes_no_proposals_says_so_and_why_at_the_start(tmp_path: Path, toolset: str) -> None:
+    repo = new_repo(tmp_path / "tea", {**PAGES, ".confluence.json": '{"spaceKey": "TEA"}'})
+    for command in (["mcp", repo.path], ["serve", repo.path, "--port", "0"]):
+        folder = repo.path if toolset != "projects" else tmp_path / "store"
+        arguments = [folder if one == repo.path else one for one in command]
+        if toolset == "projects":
+            folder.mkdir(exist_ok=True)
+        done = Shell(tmp_path)(*arguments, "--toolset", toolset, "--tier", "propose")
+        assert (done.code != 0, REASONS[toolset] in done.stderr) == (True, True), done.stderr
+        assert "or the toolset notes, kb or wiki" in done.stderr
 
 
 def _undated(text: bytes) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from forms import page, sent
 from serving import Server, create_key, served
+from shell import Shell
 from support import GitRepo, new_repo
 
 LINES = "".join(f"{word} line\n\n" for word in ("first", "second", "third", "fourth"))
@@ -139,3 +141,44 @@ def test_only_who_may_write_sees_activity_and_only_own_pages_undo(site: Site) ->
         answer = sent(site.server, f"/activity{session}", key=site.person, origin=origin, action="session")
         assert answer.status == 403, origin
     assert site.repo.git("rev-parse", "HEAD") == head
+
+
+@pytest.mark.parametrize("kind", ["git", "plain"])
+def test_writes_that_were_not_committed_are_taken_back(tmp_path: Path, cache_dir: Path, kind: str) -> None:
+    assert cache_dir.is_dir()
+    repo = new_repo(tmp_path / "notes", FILES)
+    if kind == "plain":
+        shutil.rmtree(repo.path / ".git")
+    agent, person = create_key("agent", "--tier", "write"), create_key("Ada", "--tier", "write")
+    other = create_key("Bo", "--tier", "write")
+    with served(repo.path) as server:
+        site = Site(server, repo, agent, person)
+        if kind == "git":
+            site.edit("tea", "first line", "FIRST line")
+            site.edit("tea", "third line", "THIRD line")
+        site.tool("write", page="new", text="# New\n")
+        gone = server.ask("DELETE", "/api/v1/pages/about", key=other)
+        assert gone.status == 200, gone.body
+        session = site.session()
+        html = site.show(session)
+        assert "not committed" in html
+        assert "# New" in html
+        times = re.findall(r'name="when" value="([0-9.]+)"', html)
+        assert len(times) == (3 if kind == "git" else 1)
+        status, done = site.undo(session, when=times[0], action="write")
+        assert (status, "Undone, and not committed" in done) == (200, True)
+        assert not (repo.path / "new.md").exists()
+        assert site.undo(session, action="session")[0] == 200
+        assert site.text("tea.md") == FILES["tea.md"]
+        again = Shell(tmp_path)("undo", "--session", session.strip("/"), "-C", repo.path)
+        assert again.text.startswith("Nothing of it is left to undo"), again
+        own = re.search(r'href="/activity(/[0-9a-f]{16})"><bdi>Bo</bdi>', site.show())
+        assert own
+        assert site.undo(own[1], action="session")[0] == 200
+        assert site.text("about.md") == FILES["about.md"]
+        site.edit("tea", "second line", "SECOND line")
+        path = repo.path / "tea.md"
+        path.write_text(path.read_text().replace("fourth line", "mine"))
+        status, html = site.undo(session, action="session")
+        assert (status, "is not kept any more" in html) == (404, True), "it is never guessed"
+        assert "SECOND" in site.text("tea.md")

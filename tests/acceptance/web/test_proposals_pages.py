@@ -86,6 +86,17 @@ def test_a_person_sees_what_waits_and_accepts_all_of_it(site: Site) -> None:
     assert site.decide(url, html, "accept") == 409, "once"
 
 
+def test_a_new_page_that_says_what_another_one_says_is_marked(site: Site) -> None:
+    said = " ".join(f"word{number} and what follows it" for number in range(20))
+    site.write("write", "write", page="first.md", text=f"# First\n\n{said}\n")
+    site.write("write", page="copy.md", text=f"# Copy\n\n{said}\n")
+    site.write("write", page="other.md", text="# Other\n\n" + " ".join(f"else{number}" for number in range(40)) + "\n")
+    _, html = site.proposal()
+    assert re.findall(r'It says nearly the same as <a href="/p/first">first</a>', html) == [
+        'It says nearly the same as <a href="/p/first">first</a>'
+    ]
+
+
 def test_a_page_or_a_section_is_accepted_alone_and_the_rest_is_declined(site: Site) -> None:
     site.edit("tea", ("Three", "Two"), ("Five", "Four"))
     site.edit("about", ("See", "Look at"))
@@ -164,6 +175,7 @@ def test_everybody_can_decide_by_keyboard_alone(site: Site) -> None:
         opened(tab, f"{site.server.url}/sign-in")
         tab.get_by_label("Key").fill(site.keys["write"])
         tab.keyboard.press("Enter")
+        tab.wait_for_url("**/")
         for path in ("/proposals", url, f"{url}?view=text", f"{url}?view=inline", f"{url}/edit?file=tea.md"):
             opened(tab, f"{site.server.url}{path}")
             assert violations(tab) == [], path

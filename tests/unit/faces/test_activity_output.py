@@ -39,6 +39,8 @@ def test_an_undo_says_what_it_took_back() -> None:
     whole = UndoReceipt("d" * 40, ("c" * 40,), (Address("a.md"),), (Address("b.md"),))
     assert undo_lines({"notes": whole}) == ["Undone cccccccccccc: a.md, b.md  commit dddddddddddd"]
     assert undo_lines({"notes": UndoReceipt("", ("c" * 40,))}) == ["Nothing of it is left to undo."]
+    loose = UndoReceipt("", (), (Address("a.md"),), (), 2)
+    assert undo_lines({"notes": loose}) == ["Undone 2 writes: a.md"]
     assert undo_json({"notes": whole}) == {
         "undone": [
             {
@@ -47,6 +49,7 @@ def test_an_undo_says_what_it_took_back() -> None:
                 "commits": ["c" * 40],
                 "written": ["a.md"],
                 "removed": ["b.md"],
+                "uncommitted": 0,
             }
         ]
     }

@@ -207,17 +207,27 @@ def with_proposals(toolset: Toolset, tier: Tier) -> Toolset:
     return replace(toolset, tools=tools, resources=resources_with_proposals(toolset.resources))
 
 
+def require_proposals(toolset: Toolset) -> None:
+    """Check that a toolset can be served at the tier `propose`.
+
+    Raises:
+        ConfigError: it takes no proposals; the message says why, the hint what is valid.
+    """
+    if not toolset.proposes:
+        raise ConfigError(
+            f"The toolset {toolset.name} takes no proposals: {toolset.proposal_refusal}.",
+            kind="tier",
+            hint="Use --tier read or write, or the toolset notes, kb or wiki.",
+        )
+
+
 def tools_with_proposals(toolset: Toolset, tier: Tier) -> tuple[Tool, ...]:
     """The tools of a toolset; at the tier `propose` with this tool.
 
     Raises:
         ConfigError: the toolset takes no proposals.
     """
-    if tier == PROPOSE and not toolset.proposes:
-        raise ConfigError(
-            f"The toolset {toolset.name} takes no proposals.",
-            kind="tier",
-            hint="Use --tier read or write, or the toolset notes, kb or wiki.",
-        )
+    if tier == PROPOSE:
+        require_proposals(toolset)
     has_tool = any(row.name == PROPOSALS.name for row in toolset.tools)
     return toolset.tools if tier != PROPOSE or has_tool else (*toolset.tools, PROPOSALS)

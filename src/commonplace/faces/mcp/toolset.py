@@ -297,6 +297,8 @@ class Toolset:
     default_tier: Tier = "read"
     proposes: bool = False
     """Whether the toolset can be served at the tier `propose`: its tools use the collections of the call alone."""
+    proposal_refusal: str = "its tools use more than the served folders"
+    """The reason why it is not served at that tier, as a clause."""
     resources: Resources | None = None
     prompts: tuple[Prompt, ...] = ()
     skills: bool = False

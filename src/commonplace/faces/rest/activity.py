@@ -77,6 +77,7 @@ class Undone(BaseModel):
     commits: Annotated[list[str], Field(description="The commits that were taken back, newest first")]
     written: list[str]
     removed: list[str]
+    uncommitted: Annotated[int, Field(description="Number of the writes taken back that are no commits")]
 
 
 class UndoResult(BaseModel):

@@ -1,7 +1,7 @@
 """`commonplace undo`: takes writes back as one new commit.
 
-As JSON: `{"undone": [{"collection", "commit", "commits", "written", "removed"}]}`; `commit` is "" if nothing was
-left to take back.
+As JSON: `{"undone": [{"collection", "commit", "commits", "written", "removed", "uncommitted"}]}`; `commit` is ""
+if nothing was left to take back, or writes are not committed; `uncommitted` counts the writes that were no commits.
 """
 
 from __future__ import annotations

@@ -229,7 +229,9 @@ def _tier(offer: ServedToolsets, toolset: str, scope: Scope) -> Tier | Forbidden
         return _not_confined(toolset)
     if caller.tier == PROPOSE and not offer.proposes(toolset):
         return ForbiddenError(
-            f"The toolset {toolset} takes no proposals.", kind="toolset", hint="Use another toolset, or another key."
+            f"The toolset {toolset} takes no proposals.",
+            kind="toolset",
+            hint="Use the toolset notes, kb or wiki, or another key.",
         )
     return offer.default_tier(toolset) if caller.is_default else caller.tier
 

@@ -50,8 +50,14 @@ class ShownWrite:
 
     @property
     def can_undo(self) -> bool:
-        """Whether it is a commit of what is served."""
-        return bool(self.write.access.commit and not self.write.access.proposal)
+        """Whether it is a write to what is served."""
+        return is_undoable(self.write)
+
+
+def is_undoable(write: WriteActivity) -> bool:
+    """Whether a write went to what is served, and it is known what it changed."""
+    access = write.access
+    return not access.proposal and bool(access.commit or access.files)
 
 
 def sessions(request: PageRequest) -> PageResponse:
@@ -78,7 +84,7 @@ def _session(
         request: The request.
         problem: Why an undo was refused.
         results: What an undo did, by name of the collection.
-        tried: The commit that was to be undone; "" for all of the session.
+        tried: The commit, or the time, of the write that was to be undone; "" for all of the session.
     """
     every = activity.writes_of(request.services, request.path)[::-1]
     number = request.number("page")
@@ -94,7 +100,7 @@ def _session(
         total=len(every),
         number=number,
         last=max(1, -(-len(every) // WRITES)),
-        undoable=any(one.access.commit and not one.access.proposal for one in every),
+        undoable=any(map(is_undoable, every)),
         view=_view(request),
         problem=problem,
         conflicts=conflicts,
@@ -140,23 +146,27 @@ def _others(
     writes: Sequence[WriteActivity], tried: str, conflicts: Sequence[tuple[Address, TextConflict]]
 ) -> Sequence[str]:
     """The files of an undo that was refused which have no conflict."""
-    chosen = [one for one in writes if not tried or one.access.commit == tried]
-    paths = dict.fromkeys(path for one in chosen if one.access.commit and not one.access.proposal for path in one.paths)
+    chosen = [one for one in writes if is_undoable(one) and tried in {"", one.access.commit, str(one.access.when)}]
+    paths = dict.fromkeys(path for one in chosen for path in one.paths)
     return [path for path in paths if all(address.path != path for address, _ in conflicts)]
 
 
 def _undo(request: PageRequest) -> PageResponse:
     """Take one write, or all of a session, back; then show what was done, or why nothing was."""
-    commit = request.form.get("commit", "")
+    commit, when = request.form.get("commit", ""), request.form.get("when", "")
     pages = [path for path in request.form.get("pages", "").replace("\r\n", "\n").split("\n") if path]
     person = request.caller.person
+    which = request.services, request.path
     try:
         if commit:
             results = activity.undo_commits(request.services, [commit], pages, person=person)
+        elif when:
+            moment = next((one.access.when for one in activity.writes_of(*which) if str(one.access.when) == when), -1.0)
+            results = activity.undo_session(*which, pages, person=person, when=moment)
         elif request.form.get("action") == "session":
-            results = activity.undo_session(request.services, request.path, pages, person=person)
+            results = activity.undo_session(*which, pages, person=person)
         else:
             raise InvalidInputError("The form names nothing to undo.", kind="form", hint="Open the session again.")
     except KnowledgeError as error:
-        return _session(request, error, tried=commit)
+        return _session(request, error, tried=commit or when)
     return _session(request, results=results)

@@ -27,6 +27,7 @@ from commonplace.services.proposals import decisions
 from commonplace.services.proposals.decisions import AcceptRequest, FoundProposal
 from commonplace.services.proposals.reports import FileRange, FileReport, ProposalReport, report
 from commonplace.services.proposals.views import proposal_view
+from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.site.changes import DiffRow, differences
 
 FILES = 20
@@ -53,6 +54,8 @@ class ShownFile:
     sections: Sequence[str]
     """Paths of the headings whose sections differ, `A > B`."""
     is_text: bool
+    near: str = ""
+    """Id of a page that says nearly the same as this new one; "" for none."""
 
     @property
     def address(self) -> Address:
@@ -156,7 +159,10 @@ def _shown_file(
         rows = differences(old or "", new or "")[:MAX_ROWS]
     change = "new" if base is None else "deleted" if proposed is None else "moved" if file.moved_from else "changed"
     sections = _changed_sections(file, base, proposed) if change == "changed" else ()
-    return ShownFile(one, change, rows, html[0], html[1], sections, is_text)
+    near = ""
+    if change == "new" and proposed is not None and file.address.is_document and is_text:
+        near = NearDuplicates(found.collection).of(file.address.id, read_document(file.address, proposed))
+    return ShownFile(one, change, rows, html[0], html[1], sections, is_text, near)
 
 
 def _html(request: PageRequest, collection: Collection, address: Address, content: bytes | None) -> Markup:

@@ -339,6 +339,7 @@ PROJECTS = Toolset(
     tools=(*_OF_INSTRUCTIONS, *_OF_DOCUMENTS, *_OF_CHAPTERS, *_OF_TODOS, *_OF_STORAGE),
     show_error=show_error,
     default_tier="write",
+    proposal_refusal="its store numbers to-do lists, commits and synchronizes on one branch for all projects",
     resources=RESOURCES,
     indent=2,
 )
