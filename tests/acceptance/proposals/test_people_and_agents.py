@@ -114,13 +114,18 @@ def decided(site: Site, name: str, chance: random.Random, word: str) -> str:
     if not ids:
         return "nothing"
     url = chance.choice(ids)
-    html = page(site.server, url, key=key)
-    tip, files = re.search(r'name="tip" value="([0-9a-f]{40})"', html), re.findall(r'name="file" value="([^"]*)"', html)
-    if not tip or not files:
-        return "closed meanwhile"
-    action = chance.choice(["accept", "accept", "accept", "decline"])
-    chosen = {"file": chance.choice(files)} if action == "accept" else {}
-    return f"{action} {sent(site.server, url, key=key, tip=tip[1], action=action, word=word, **chosen).status}"
+    action, status = chance.choice(["accept", "accept", "accept", "decline"]), 409
+    for _ in range(5):  # what was amended since it was shown is shown again
+        html = page(site.server, url, key=key)
+        tip = re.search(r'name="tip" value="([0-9a-f]{40})"', html)
+        files = re.findall(r'name="file" value="([^"]*)"', html)
+        if not tip or not files:
+            return "closed meanwhile"
+        chosen = {"file": chance.choice(files)} if action == "accept" else {}
+        status = sent(site.server, url, key=key, tip=tip[1], action=action, word=word, **chosen).status
+        if status != 409:
+            break
+    return f"{action} {status}"
 
 
 def undone(site: Site, name: str, chance: random.Random, word: str) -> str:

@@ -56,6 +56,25 @@ def test_a_page_is_saved_as_one_commit_and_its_other_bytes_stay(server: Server, 
     assert repo.git("status", "--porcelain") == ""
 
 
+def test_fields_of_a_typed_page_are_edited_in_a_form_of_their_own(tmp_path: Path) -> None:
+    rules = "      level: {type: select, options: [low, high]}\n      minutes: {type: number}\n"
+    schema = f"types:\n  run:\n    fields:\n{rules}"
+    text = "---\ntype: run\nlevel: low # for now\n---\n# R\n\nText.\n"
+    repo = new_repo(tmp_path / "typed", {"kb.yaml": schema, "r.md": text, "plain.md": "# P\n"})
+    with served(repo.path, "--tier", "write", "--commit", "auto") as server:
+        html = page(server, "/edit/r")
+        assert "Fields of the type run" in html
+        assert "Fields of the type" not in page(server, "/edit/plain")
+        form = {**fields(html), "field:level": "high", "field:minutes": "x"}
+        refused = sent(server, "/edit/r", **form)
+        assert (refused.status, b"minutes is no number" in refused.body) == (422, True)
+        assert (repo.path / "r.md").read_text() == text
+        form |= {"field:minutes": "12", "text": form["text"].replace("Text.", "New text.")}
+        assert sent(server, "/edit/r", **form).status == 303
+        wanted = text.replace("low", "high").replace("now\n", "now\nminutes: 12\n").replace("Text.", "New text.")
+        assert (repo.path / "r.md").read_text() == wanted
+
+
 def test_a_text_that_is_saved_unchanged_changes_nothing(server: Server, repo: GitRepo) -> None:
     before = repo.git("rev-parse", "HEAD")
     for name in ("windows", "tea"):

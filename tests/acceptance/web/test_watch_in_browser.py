@@ -59,7 +59,15 @@ def test_everybody_can_watch_and_administer(tmp_path: Path, cache_dir: Path) -> 
         tab.get_by_label("Key").fill(admin)
         tab.keyboard.press("Enter")
         tab.wait_for_url("**/")
-        for path in ("/activity", session[1], f"{session[1]}?view=side", "/admin", "/admin/keys", "/admin/doctor"):
+        for path in (
+            "/activity",
+            session[1],
+            f"{session[1]}?view=side",
+            "/admin",
+            "/admin/keys",
+            "/admin/doctor",
+            "/edit/run",
+        ):
             opened(tab, f"{server.url}{path}")
             assert violations(tab) == [], path
         opened(tab, f"{server.url}{session[1]}")

@@ -17,6 +17,7 @@ from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.pages import breadcrumbs, page
 from commonplace.faces.web.urls import possible_addresses
+from commonplace.faces.web.views.field_form import inputs_of, with_fields
 from commonplace.services.collections import Collection, FoundDocument, current_bytes
 from commonplace.services.site.changes import differences, gone_page
 from commonplace.services.site.documents import document_at_path
@@ -161,6 +162,7 @@ def _edit_page(
         draft=f"{collection.name}/{address.path}#{form.section}",
         crumbs=breadcrumbs(request, collection, address.folder),
         problem=problem,
+        fields=("", ()) if form.section else inputs_of(collection, address, form.text),
         **values,
     )
 
@@ -181,8 +183,13 @@ def _sent(request: PageRequest, collection: Collection, address: Address) -> Pag
         content=_unpacked(fields.get("base", "")),
     )
     action = fields.get("action", "save")
+    try:
+        text = with_fields(address, fields["text"].replace("\r\n", "\n"), fields)
+    except InvalidInputError as error:
+        return _edit_page(request, _again(request, collection, address), error_mapping(error).http, problem=error)
+    request = replace(request, form={**fields, "text": text})
     if action == "preview":
-        html = rendered_text(request, collection, address, fields["text"], 1).body.decode()
+        html = rendered_text(request, collection, address, text, 1).body.decode()
         return _edit_page(request, _again(request, collection, address), html=html)
     if action == "merge":
         return _merged(request, collection, address, opened)
