@@ -58,7 +58,7 @@ imports: setup-dev ## which part may import which (import-linter)
 docstrings: setup-dev ## every public name is documented (interrogate)
 	@$(call quietly,$(BIN)/interrogate -vv src tools)
 
-sizes: setup-dev ## lengths of files and functions
+sizes: setup-dev ## lengths of files and functions, and their complexity
 	@$(BIN)/python tools/check_sizes.py
 
 dups: setup-dev ## duplicated lines

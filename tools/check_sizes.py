@@ -1,4 +1,4 @@
-"""Checks that files and functions stay small enough to be read in one go.
+"""Checks that files and functions stay small and simple enough to be read in one go.
 
 Larger ones are listed in `tools/ratchet.toml` with a limit and a reason. An entry that is no longer needed, or whose
 limit could be lower, is a breach too, so that sizes only decrease.
@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from measure_code import HIGH, complexities
 from sources import ROOT, python_files, report
 
-LIMITS = {"file-lines": 600, "function-lines": 50}
+LIMITS = {"file-lines": 600, "function-lines": 50, "complexity": HIGH, "complex-functions": 0}
+"""Limits by what is measured. `complexity` is that of the product's worst function, by radon; `complex-functions` is
+the number of functions above that limit."""
 MEDIAN_FUNCTION_LINES = 10
 SLACK = 1.1
 """Maximum ratio of an exception's limit to the current size, so that not every edit is a breach."""
@@ -45,10 +48,10 @@ class Exemption:
 
 def main() -> int:
     """Measure the tree at `--root`; return 1 after writing a line for each breach to stderr."""
-    parser = argparse.ArgumentParser(description="Check the sizes of files and functions.")
+    parser = argparse.ArgumentParser(description="Check the sizes of files and functions, and their complexity.")
     parser.add_argument("--root", type=Path, default=ROOT, help="the project to measure")
     root: Path = parser.parse_args().root
-    sizes = [size for path in python_files(root) for size in _measure(path, root)]
+    sizes = [*(size for path in python_files(root) for size in _measure(path, root)), *_complexity(root)]
     return report("sizes", [*_breaches(sizes, _exemptions(root / "tools" / "ratchet.toml")), *_median(root)])
 
 
@@ -60,6 +63,13 @@ def _measure(path: Path, root: Path) -> Iterator[Size]:
     for name, node in _definitions(ast.parse(text), ""):
         if not isinstance(node, ast.ClassDef):
             yield Size("function-lines", f"{where}::{name}", _length(node))
+
+
+def _complexity(root: Path) -> Iterator[Size]:
+    """The highest complexity of the product's functions, and the number of functions above the limit."""
+    values = [value for path in python_files(root, ["src"]) for _, value in complexities(path.read_text("utf-8"))]
+    yield Size("complexity", "src", max(values, default=0))
+    yield Size("complex-functions", "src", sum(value > HIGH for value in values))
 
 
 def _definitions(

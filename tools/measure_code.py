@@ -32,7 +32,7 @@ def main() -> int:
     functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, Function)]
     private = sum(1 for tree in trees.values() for _ in _used_once(tree))
     importers = _importers(modules)
-    complexities = [value for text in texts.values() for value in _complexities(text)]
+    values = [value for text in texts.values() for _, value in complexities(text)]
     concepts = len(modules) + len(functions) + sum(_declared(tree) for tree in trees.values())
     lines = sum(text.count("\n") for text in texts.values())
     code = sum(1 for text in texts.values() for line in text.splitlines() if line.strip())
@@ -44,8 +44,8 @@ def main() -> int:
         "functions": f"{len(functions):,}",
         "private functions used once": f"{private:,} ({private / len(functions):.1%})",
         "concepts (modules, classes, functions, constants)": f"{concepts:,}",
-        "complexity, mean": f"{sum(complexities) / len(complexities):.2f}",
-        f"functions with a complexity above {HIGH}": f"{sum(value > HIGH for value in complexities):,}",
+        "complexity, mean": f"{sum(values) / len(values):.2f}",
+        f"functions with a complexity above {HIGH}": f"{sum(value > HIGH for value in values):,}",
         "import lines per line of code": f"{imports / code:.1%}",
     }
     sys.stdout.writelines(f"{name}: {figure}\n" for name, figure in figures.items())
@@ -80,14 +80,11 @@ def _importers(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
     return {name: importers[name] - {name} for name, tree in modules.items() if len(tree.body) > 1}
 
 
-def _complexities(text: str) -> Iterator[int]:
-    """The complexity of each function and method, as radon counts it."""
-    pending: list[Any] = list(cast("list[Any]", cc_visit(text)))
-    for block in pending:
-        if hasattr(block, "methods"):
-            pending += block.methods
-        else:
-            yield int(block.complexity)
+def complexities(text: str) -> Iterator[tuple[str, int]]:
+    """The name and the complexity of each function and method, as radon counts it; a method counts once."""
+    for block in cast("list[Any]", cc_visit(text)):
+        if not hasattr(block, "methods"):
+            yield f"{block.classname}.{block.name}" if block.classname else block.name, int(block.complexity)
 
 
 def _declared(tree: ast.Module) -> int:

@@ -63,6 +63,20 @@ def test_a_file_at_the_limit_is_clean(project: Path) -> None:
     assert _check(project) == (0, "")
 
 
+def test_complex_functions_are_a_breach_each(project: Path) -> None:
+    branches = "".join(f"    if x == {number}:\n        return {number}\n" for number in range(10))
+    for name in ("a", "b"):
+        text = (
+            f"class C:\n    def {name}(self, x: int) -> int:\n"
+            + branches.replace("    ", "        ")
+            + "        return x\n"
+        )
+        (project / "src" / "pack" / f"{name}.py").write_text(text, encoding="utf-8")
+    errors = _check(project)[1]
+    assert "src: complexity is 11, at most 10" in errors
+    assert "src: complex-functions is 2, at most 0" in errors
+
+
 def test_long_functions_on_the_whole_are_a_breach(project: Path) -> None:
     (project / "src" / "pack" / "small.py").write_text(_function(11, "a") + _function(12, "b"), encoding="utf-8")
     assert "the median function has 11.5 lines" in _check(project)[1]

@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import cast
 
 from commonplace.domain.json import Json, list_of, mapping_of, text_of
@@ -207,30 +207,29 @@ def _hugo_mounts(settings: Mapping[str, Json], folder: str) -> Iterator[Mount]:
     first = text_of(settings.get("defaultcontentlanguage")) or "en"
     content = [(first, text_of(settings.get("contentdir")) or "content")]
     content += [(name, text_of(mapping_of(language).get("contentdir"))) for name, language in sorted(languages.items())]
-    declared = [mapping_of(mount) for mount in list_of(mapping_of(settings.get("module")).get("mounts"))]
-    targets = [(mount, text_of(mount.get("target")).strip("/")) for mount in declared]
-    mounted_content = [
-        (_mount_language(mount), target.removeprefix("content").strip("/"), text_of(mount.get("source")))
-        for mount, target in targets
-        if target.partition("/")[0] == "content"
-    ]
     # A mount of a component replaces its default folder.
-    content_mounts = mounted_content or [(language, "", source) for language, source in content if source]
-    for language, url, source in sorted(content_mounts, key=lambda mount: mount[0] not in {"", first}):
-        if source and (place := joined(folder, source)) is not None:
-            path = f"{url}/" if url else ""
-            if language not in {"", first}:
-                yield Mount(f"{language}/{path}", place.rstrip("/"))
+    pages = _component_mounts(settings, "content") or [(language, "", source) for language, source in content]
+    files = [_component_mounts(settings, name) or [("", "", name)] for name in ("static", "assets")]
+    for language, path, source in sorted(pages, key=lambda mount: mount[0] not in {"", first}):
+        place = joined(folder, source) if source else None
+        if place is not None and language not in {"", first}:
+            yield Mount(f"{language}/{path}", place.rstrip("/"))
+        if place is not None:
             yield Mount(path, place.rstrip("/"))
-    for component in ("static", "assets"):
-        sources = [
-            (target.removeprefix(component).strip("/"), text_of(mount.get("source")))
-            for mount, target in targets
-            if target.partition("/")[0] == component
-        ]
-        for url, source in sources or [("", component)]:
-            if source and (place := joined(folder, source)) is not None:
-                yield Mount(f"{url}/" if url else "", place.rstrip("/"))
+    for _, path, source in chain.from_iterable(files):
+        if source and (place := joined(folder, source)) is not None:
+            yield Mount(path, place.rstrip("/"))
+
+
+def _component_mounts(settings: Mapping[str, Json], component: str) -> list[tuple[str, str, str]]:
+    """The declared mounts of a component, such as `content`: language, URL path below it, and source."""
+    mounts = [mapping_of(mount) for mount in list_of(mapping_of(settings.get("module")).get("mounts"))]
+    targets = [(mount, text_of(mount.get("target")).strip("/").partition("/")) for mount in mounts]
+    return [
+        (_mount_language(mount), f"{path}/" if (path := rest.strip("/")) else "", text_of(mount.get("source")))
+        for mount, (name, _, rest) in targets
+        if name == component
+    ]
 
 
 def _mount_language(mount: Mapping[str, Json]) -> str:

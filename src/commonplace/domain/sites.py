@@ -159,24 +159,29 @@ def moved_url(site: SiteTree, path: str, old: Address, new: Address, names: Sequ
         return _moved_from_top(site, path, old, new, names) if site.from_top and not is_fixed(path) else None
     if is_document_path(path):
         return None  # the path of the file, not of its page
-    found = ((mount, published_form(mount, rest, old, names)) for mount, rest in mounted(site, path))
-    mount, form = next(((mount, form) for mount, form in found if form), (None, None))
+    forms = ((mount, published_form(mount, rest, old, names)) for mount, rest in mounted(site, path))
+    mount, form = next(((mount, form) for mount, form in forms if form), (None, None))
     if mount is None or form is None:
         return None
-    same_url = [other for other in site.mounts if other.url == mount.url and under(new.path, other.folder)]
-    target = next((other for other in (*same_url, *site.mounts) if under(new.path, other.folder)), None)
+    # A mount of the same URL comes first.
+    targets = [target for target in site.mounts if under(new.path, target.folder)]
+    target = min(targets, key=lambda target: target.url != mount.url, default=None)
     if target is None:
         return None
-    forms = list(_forms(target, new, names))
-    # A page that is no longer the index of its folder is named by its path.
-    written = forms[form.number] or forms[0] or ""
-    for part in form.parts:
-        written = _OPEN_PART.sub(lambda _, part=part: part, written, count=1)
-    written = "/".join(filter(None, written.split("/")))
     based = bool(site.base) and path.lstrip("/").startswith(site.base)
-    url = f"/{site.base if based else ''}{target.url}{without_suffix(written)}"
-    suffix = next((suffix for suffix in HTML_SUFFIXES if path.endswith(suffix)), "")
-    return None if _OPEN in url else f"{url.rstrip('/')}/" if path.endswith("/") else f"{url}{suffix}"
+    url = f"/{site.base if based else ''}{target.url}{_path_in_form(form, list(_forms(target, new, names)))}"
+    ending = next((suffix for suffix in HTML_SUFFIXES if path.endswith(suffix)), "")
+    shown = f"{url.rstrip('/')}/" if path.endswith("/") else f"{url}{ending}"
+    return shown if _OPEN not in url else None
+
+
+def _path_in_form(form: PublishedForm, forms: Sequence[str | None]) -> str:
+    """The path of a document among its forms that a form names, with the form's open parts filled in."""
+    # A page that is no longer the index of its folder is named by its path.
+    path = forms[form.number] or forms[0] or ""
+    for part in form.parts:
+        path = _OPEN_PART.sub(lambda _, part=part: part, path, count=1)
+    return without_suffix("/".join(filter(None, path.split("/"))))
 
 
 def _moved_from_top(site: SiteTree, path: str, old: Address, new: Address, names: Sequence[str]) -> str | None:

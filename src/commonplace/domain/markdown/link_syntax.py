@@ -82,23 +82,30 @@ def read_html_links(source: bytes, start: int, end: int) -> Iterator[Link]:
             at = close if close >= 0 else end
             continue
         links: list[Link] = []
-        for found in _ATTRIBUTE.finditer(source, at, end):
-            at = found.end()
-            if found[7]:
+        for attribute in _ATTRIBUTE.finditer(source, at, end):
+            at = attribute.end()
+            if attribute[7]:
                 break
-            kind = _LINK_ATTRIBUTES.get(name, {}).get((found[1] or b"").lower())
-            group = next((number for number in (2, 4, 6) if found[number]), 0)
-            if kind and group and found[3] is None and found[5] is None:
-                spans = (
-                    _candidates(source, *found.span(group)) if found[1].lower() == b"srcset" else [found.span(group)]
-                )
-                links += [link for span in spans if (link := _html_link(source, kind, *span))]
+            links += _attribute_links(source, name, attribute)
         else:
             return  # the tag does not end
         yield from (link._replace(span=Span(element.start(), at)) for link in links)
         if name in _RAW_TEXT:
             close = source.find(b"</" + name, at, end)
             at = close if close >= 0 else end
+
+
+def _attribute_links(source: bytes, element: bytes, attribute: re.Match[bytes]) -> Iterator[Link]:
+    """The links in the value of an attribute of an element; none if it has no value or an unclosed one."""
+    name = (attribute[1] or b"").lower()
+    kind = _LINK_ATTRIBUTES.get(element, {}).get(name)
+    group = next((number for number in (2, 4, 6) if attribute[number]), 0)
+    if not kind or not group or attribute[3] is not None or attribute[5] is not None:
+        return
+    span = attribute.span(group)
+    for place in _candidates(source, *span) if name == b"srcset" else [span]:
+        if link := _html_link(source, kind, *place):
+            yield link
 
 
 def read_directive_links(source: bytes, base: int, opaque: Sequence[tuple[int, int]]) -> Iterator[Link]:

@@ -96,29 +96,41 @@ def plan_moves(
     _require_free(collection, transaction, moves)
     _require_size(collection, moves)
     linking = _linking(collection, transaction, moves)
-    written = {one for one in changed if one.is_document and one not in moves}
+    written = {address for address in changed if address.is_document and address not in moves}
     contents = {new: transaction.read(old) for old, new in moves.items()}
-    present = {one: transaction.read(one) for one in written if transaction.exists(one)}
+    present = {address: transaction.read(address) for address in written if transaction.exists(address)}
     after = LinksAfter(collection, contents | present, {*moves, *written})
     relinks = _Relinks(collection, moves, after)
-    taken = [one for one in after.redirected() if one.found.target not in moves and one.found.source not in moves]
-    pinned = {one.found.source for one in taken if one.found.target is not None} | (after.sided() - moves.keys())
+    # Links of pages that stay, which the move would lead to another page.
+    taken = [link for link in after.redirected() if moves.keys().isdisjoint((link.found.target, link.found.source))]
+    pinned = {link.found.source for link in taken if link.found.target is not None} | (after.sided() - moves.keys())
+    sources = {*linking, *pinned, *present, *(old for old in moves if old.is_document)}
+    rewritten = _rewrite(collection, transaction, sources, relinks, contents)
+    came = frozenset(moves.values())
+    gained = {link.found.source for link in taken if link.found.target is None and link.now in came}
+    pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
+    of_links = pinned_pages, tuple(sorted(gained)), rewritten
+    return MovePlan(dict(moves), contents, came, *of_links, tuple(sorted(ignored)), lost)
+
+
+def _rewrite(
+    collection: Collection,
+    transaction: Transaction,
+    sources: AbstractCollection[Address],
+    relinks: _Relinks,
+    contents: dict[Address, bytes],
+) -> tuple[Address, ...]:
+    """Add the new contents of documents with changed links; return the new addresses of the moved ones among them."""
     rewritten: list[Address] = []
-    for source in sorted({*linking, *pinned, *present, *(old for old in moves if old.is_document)}):
-        if not transaction.exists(source):
-            continue
+    for source in sorted(filter(transaction.exists, sources)):
         document = as_read_in(collection, read_document(source, transaction.read(source)))
         content = relinks.rewritten(document)
-        if source in moves:
-            contents[moves[source]] = content
-            rewritten += [moves[source]] if content != document.raw else []
-        elif content != document.raw:
-            contents[source] = content
-    came = frozenset(moves.values())
-    gained = {one.found.source for one in taken if one.found.target is None and one.now in came}
-    pinned_pages, lost = tuple(sorted(relinks.pinned)), tuple(sorted(relinks.not_rewritten))
-    of_links = pinned_pages, tuple(sorted(gained)), tuple(rewritten)
-    return MovePlan(dict(moves), contents, came, *of_links, tuple(sorted(ignored)), lost)
+        new = relinks.moves.get(source)
+        if content != document.raw or new is not None:
+            contents[new or source] = content
+        if content != document.raw and new is not None:
+            rewritten.append(new)
+    return tuple(rewritten)
 
 
 def folder_moves(collection: Collection, folder: str, target: str) -> dict[Address, Address]:
@@ -236,7 +248,7 @@ class _Relinks:
 
     def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
         self._collection = collection
-        self._moves = moves
+        self.moves = moves
         self._after = after
         self._earlier = EarlierLinks(collection, moves, after)
         self._before = collection.index.lookup()
@@ -247,7 +259,7 @@ class _Relinks:
 
     def rewritten(self, document: Document) -> bytes:
         """The document's bytes after the move, with each link leading where it led before; as they are if not UTF-8."""
-        here = self._moves.get(document.address, document.address)
+        here = self.moves.get(document.address, document.address)
         before: dict[int, Address] = {}
         targets: dict[int, Address] = {}
         published: dict[int, str] = {}
@@ -255,7 +267,7 @@ class _Relinks:
             target = one.target
             if target is None or not one.link.target:
                 continue
-            new = self._moves.get(target, target)
+            new = self.moves.get(target, target)
             affected = new != target or here != document.address
             way = resolution(one.link, document.address, self._before).way if affected else Way.NONE
             if way in LASTING_WAYS and self._after.resolution(one.link, here)[:2] == (new, way):
@@ -278,7 +290,7 @@ class _Relinks:
         moved_to = here if here != document.address else None
         whole = self._of_one_side(document, here)
         before |= {at: target for at, (target, _) in whole.items()}
-        targets |= {at: self._moves.get(target, target) for at, (target, _) in whole.items()}
+        targets |= {at: self.moves.get(target, target) for at, (target, _) in whole.items()}
         texts = {at: text for at, (_, text) in whole.items()}
         spellings = {**published, **self._earlier.spellings(document, here, targets), **texts}
         return edits.rewrite_links(document, targets, old=before, moved_to=moved_to, leads=leads, spellings=spellings)
@@ -306,7 +318,7 @@ class _Relinks:
         return had is None or not had.is_document
 
     def _in_markdown(self, link: Link, here: Address, target: Address) -> edits.WholeLink:
-        new = self._moves.get(target, target)
+        new = self.moves.get(target, target)
         near = relative_path(new.path, here.folder)
         path = near if self._after.leads(near, LinkKind.MARKDOWN, here) == new else f"/{new.path}"
         fragment = f"#{markdown_path(link.fragment)}" if link.fragment else ""
@@ -346,13 +358,13 @@ class EarlierLinks:
 
     def __init__(self, collection: Collection, moves: Mapping[Address, Address], after: LinksAfter) -> None:
         self._collection = collection
-        self._moves = moves
+        self.moves = moves
         self._after = after
 
     @cached_property
     def _states(self) -> Sequence[Store]:
         """The files of these commits. Looked up for the first page with a link to rewrite."""
-        return _states_before(self._collection, self._moves)
+        return _states_before(self._collection, self.moves)
 
     def spellings(self, document: Document, here: Address, targets: Mapping[int, Address]) -> dict[int, bytes]:
         """Bytes of link targets in an earlier version of a page, by position in `document.links`.
