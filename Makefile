@@ -11,7 +11,7 @@ BIN := .venv/bin
 # Nothing to say when all is well; everything the tool said when it is not.
 quietly = said=$$($(1) 2>&1) || { printf '%s\n' "$$said" >&2; exit 1; }
 
-.PHONY: help setup setup-dev model model-wheel dist check-wheel mcpb server-json run test check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
+.PHONY: help setup setup-dev model model-wheel dist check-wheel mcpb server-json run test test-quick check format lint types imports docstrings sizes dups excepts text words licences tables bench soak eval lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +38,11 @@ run: setup ## index KB (default: examples/kb), ask one question over MCP, print 
 # Compiled files are kept, whatever the shell says: hundreds of processes would compile what was edited again and again.
 test: setup-dev model ## the whole suite
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(ARGS)
+
+# Rules and services in this process: what starts servers, clients or Git is left to `make test`.
+test-quick: setup-dev ## the unit tests that start no server, for whoever edits
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal \
+	  tests/unit/domain tests/unit/services tests/unit/settings tests/unit/plugins $(ARGS)
 
 check: lint types imports docstrings sizes dups excepts text words licences tables ## every static check; each also alone:
 	@echo "check: clean"
