@@ -1,7 +1,7 @@
 """The token cost of working sessions for an agent: with `notes`, with `kb`, and by reading files with grep.
 
 Each session is run by a scripted client on a copy of the same base, and ends when its outcome is reached, which is
-checked in the files. Tokens are characters / 4 of all requests and answers, as compact JSON.
+checked in the files. Tokens are those of all requests and answers, as compact JSON.
 """
 
 from __future__ import annotations

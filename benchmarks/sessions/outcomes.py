@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from benchmarks.sessions.base import KEPT, LAST_WEEK, ON_CALL, PORT
+from commonplace.domain.tokens import tokens_of
 
 DECISION = "Mail goes through a queue"
 REASON = "A burst of mail must not delay the report. A queue holds it back."
@@ -24,18 +25,13 @@ class Meter:
 
     def __init__(self) -> None:
         self.calls = 0
-        self._characters = 0
-
-    @property
-    def tokens(self) -> float:
-        """Number of tokens: characters / 4."""
-        return self._characters / 4
+        self.tokens = 0
 
     def count(self, tool: str, arguments: Mapping[str, object], answer: str) -> None:
         """Add a call: its name and arguments as compact JSON, and everything that the client receives."""
         request = json.dumps({"name": tool, "arguments": arguments}, ensure_ascii=False, separators=(",", ":"))
         self.calls += 1
-        self._characters += len(request) + len(answer)
+        self.tokens += tokens_of(request) + tokens_of(answer)
 
 
 class Player(Protocol):

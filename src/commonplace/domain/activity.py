@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FaceName: TypeAlias = Literal["mcp", "rest", "web", "cli", "lsp"]
 ConfirmMode: TypeAlias = Literal["always", "bulk", "never"]
 """Writes before which a person is asked: all, the large ones and deletions, or none."""
-KEPT_DAYS = 30
+KEPT_DAYS = 90
 """Number of days for which activity is kept."""
 
 

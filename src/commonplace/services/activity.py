@@ -16,6 +16,8 @@ from commonplace.services.services import Services
 from commonplace.services.undo import UndoReceipt, content_of, undo, undo_uncommitted, undone_by
 
 DAY = 86_400.0
+SHOWN_DAYS = 30
+"""Number of days whose sessions are listed, unless more are asked for."""
 MAX_SEARCHED = 2_000
 """Number of the latest commits whose messages and files are shown; older writes are shown by their commit alone."""
 
@@ -58,7 +60,7 @@ class WriteActivity:
     """The commits that took it back, whole or in part, newest first; only the latest are known."""
 
 
-def sessions(services: Services, days: int = KEPT_DAYS) -> list[SessionActivity]:
+def sessions(services: Services, days: int = SHOWN_DAYS) -> list[SessionActivity]:
     """The sessions that wrote, the latest first.
 
     Args:

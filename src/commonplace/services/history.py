@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -215,6 +216,74 @@ def trashed(collection: Collection, reference: str, revision: str = "") -> Trash
             hint="Give the path of one.",
         )
     return found[0] if found else None
+
+
+def restore_last(
+    collection: Collection,
+    wanted: tuple[str, str],
+    locate: Callable[[], Address],
+    *,
+    to: Address | None = None,
+    intent: WriteRequest = UNCONDITIONAL,
+    force: bool = False,
+) -> tuple[RestoreReport, str]:
+    """Bring a file back from the trash or a commit, whichever has its last state, or the state at a moment.
+
+    Args:
+        collection: Collection of the file.
+        wanted: The file's path, id or name, or the revision of an item of the trash; and a moment or revision as for
+            `revision_at`, "" for the last state of a file that is gone.
+        locate: Returns the file's address if the trash does not have it; may raise.
+        to: Another address for what the trash has; None for its own.
+        intent: As for any write.
+        force: As for `restore` and `bring_back`.
+
+    Returns:
+        What was written, and the commit or the item of the trash that it is from.
+
+    Raises:
+        NotFoundError: kind "trash": neither the trash nor a commit has the file.
+        AlreadyExistsError: the file is there, and no moment is given.
+        KnowledgeError: from `revision_at`, `restore`, `bring_back` and `locate`.
+    """
+    reference, at = wanted
+    item = trashed(collection, reference, at)
+    if item is not None and not at and reference in (item.address.path, item.address.id):
+        item = _unless_older(collection, item)
+    if item is not None:
+        return bring_back(collection, item, to or item.address, intent, force=force), item.revision
+    if to is not None:
+        raise _not_in_trash(reference)
+    address = locate()
+    at = revision_at(collection, at) if at else _last_commit(collection, address, reference)
+    return restore(collection, address, at, intent, force=force), at
+
+
+def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
+    """The item; None if a later commit touched the file, because history then has its last state."""
+    committed = last_commits(collection, item.address)
+    return item if committed is None or committed.touched.when <= item.when else None
+
+
+def _last_commit(collection: Collection, address: Address, reference: str) -> str:
+    if collection.store.stat(address) is not None:
+        raise AlreadyExistsError(
+            f"{address.path} is there.",
+            kind="document",
+            hint="Say which state of it: at (--at REV on the command line), such as yesterday, HEAD~1 or a commit.",
+        )
+    committed = last_commits(collection, address)
+    if committed is None:
+        raise _not_in_trash(reference)
+    return committed.containing
+
+
+def _not_in_trash(reference: str) -> NotFoundError:
+    return NotFoundError(
+        f"The trash has no {reference!r}, and no commit has it.",
+        kind="trash",
+        hint="See what there is: the deleted pages (changes, commonplace restore), and the history.",
+    )
 
 
 def bring_back(

@@ -58,7 +58,7 @@ def contents(client: Agent, uri: str) -> str:
 
 
 def test_a_plain_folder_is_served_as_notes(reader: Agent) -> None:
-    assert list(reader.tools()) == ["overview", "search", "read", "links", "changes"]
+    assert list(reader.tools()) == ["overview", "brief", "search", "read", "links", "changes"]
 
 
 def test_an_overview_has_the_dates_of_the_history_as_soon_as_they_are_read(tmp_path: Path) -> None:
@@ -260,10 +260,10 @@ def test_changes_say_who_did_what_and_what_was_deleted(reader: Agent, repo: GitR
     assert "No changes." in reader.text("changes", since=repo.git("rev-parse", "HEAD"))
     deleted = reader.text("changes", deleted=True)
     added = repo.git("rev-parse", "HEAD~1")[:12]
-    assert f"commonplace restore gone.md --at {added}" in deleted
+    assert f'Next: read {{"page": "gone.md", "at": "{added}"}}' in deleted
 
 
-def test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed(tmp_path: Path) -> None:
+def test_changes_name_the_next_call_and_show_what_is_not_committed(tmp_path: Path) -> None:
     repo = new_repo(tmp_path / "base", {"It's a tea.md": "# Tea\n", "kept.md": "# Kept\n", "old.md": "# Old\n"})
     (repo.path / "It's a tea.md").unlink()
     (repo.path / "old.md").rename(repo.path / "new.md")
@@ -275,7 +275,7 @@ def test_changes_quote_paths_for_a_shell_and_show_what_is_not_committed(tmp_path
         client.text("edit", page="kept", changes=[{"do": "replace", "old": "And more.", "text": "Less."}])
         deleted = client.text("changes", deleted=True)
         changed = client.text("changes", diff=True)
-    assert "commonplace restore 'It'\\''s a tea.md' --at " in deleted
+    assert 'Next: restore {"page": "It\'s a tea.md", "at": "' in deleted
     assert re.search(r"^old\.md moved to new\.md \S+ by .* in [0-9a-f]{10}$", deleted, re.MULTILINE)
     assert "kept.md" not in deleted, "a page that is there is not deleted"
     assert changed.startswith("Not committed: kept.md\n  kept.md\n  @@ -1 +1,3 @@\n   # Kept\n  +\n  +Less.\n")

@@ -417,8 +417,8 @@ def test_a_page_that_no_commit_has_is_read_in_the_trash_and_written_again(in_git
     (folder / "new.md").write_text(text)
     with agent("mcp", folder, "--tier", "write", "--no-embed") as client:
         client.text("read", page="new.md")
-        revision = client.text("delete", page="new.md").rpartition("--at ")[2].strip()
-        assert f"--at {revision}" in client.text("changes", deleted=True)
+        revision = client.text("delete", page="new.md").rpartition("--at ")[2].split()[0]
+        assert f'restore {{"page": "new.md", "at": "{revision[:12]}"}}' in client.text("changes", deleted=True)
         assert "AS IN THE TRASH" in client.text("read", page="new.md#Part", at=revision)
         found = client.text("read", page="new.md", at=revision)
         assert text.strip() in found

@@ -28,6 +28,7 @@ OWN_COMMANDS = (
     "serve",
     "lsp",
     "keys",
+    "brief",
     "search",
     "read",
     "list",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,8 @@ from commonplace.domain.words.moments import parse_moment
 from commonplace.services.collections import Collection, Collections, FoundDocument
 
 BEFORE = "before "
+_HEAD = frozenset({"head", "@"})
+_STEPS = re.compile(r"(?P<name>.+?)(?:~(?P<count>[0-9]{0,4})|(?P<marks>\^{1,99}))?")
 MAX_SHOWN_MOMENT = 40
 """Maximum number of characters of a caller's moment that a message repeats."""
 
@@ -62,8 +65,9 @@ def moment_of(collection: Collection, text: str) -> Moment:
 
     Args:
         collection: The collection.
-        text: A date (its end, UTC) or time, "yesterday", "7 days ago", a commit, a tag, or "before" with any of them.
-            A commit or tag takes precedence over a date of the same spelling.
+        text: A date (its end, UTC) or time, "yesterday", "7 days ago", a commit, a tag, `HEAD`, one of these three
+            with `~3` or `^` for commits before it, or "before" with any of them. A commit or tag takes precedence over
+            a date of the same spelling.
 
     Raises:
         InvalidInputError: the text is not a moment, or is in the future.
@@ -76,7 +80,7 @@ def moment_of(collection: Collection, text: str) -> Moment:
     name = wanted[len(BEFORE) :] if before else wanted
     when = parse_moment(name, end=not before)
     try:
-        return Moment(collection, _named(past, name, before=before))
+        return Moment(collection, _named(collection, past, name, before=before))
     except (InvalidInputError, NotFoundError):
         if when is None:
             raise
@@ -171,23 +175,27 @@ def _without_history(collection: Collection) -> GitError:
     )
 
 
-def _named(past: PastStates, name: str, *, before: bool) -> Commit:
-    if not name or name.endswith("^"):
+def _named(collection: Collection, past: PastStates, name: str, *, before: bool) -> Commit:
+    parts = _STEPS.fullmatch(name)
+    if parts is None:
         raise _no_moment(name)
+    count = parts["count"]
+    steps = len(parts["marks"] or "") if count is None else int(count or 1)
+    base = collection.store.history.head() if parts["name"].lower() in _HEAD else parts["name"]
     try:
-        found = past.commits.commit(name)
+        found = past.commits.commit(base)
     except InvalidInputError as error:
         raise _no_moment(name) from error
-    if not before:
-        return found
     try:
-        return past.commits.commit(f"{found.id}^")
+        for _ in range(steps + before):
+            found = past.commits.commit(f"{found.id}^")
     except NotFoundError as error:
         raise NotFoundError(
             f"There is nothing before {name[:MAX_SHOWN_MOMENT]}: the history begins with it.",
             kind="revision",
             hint="Ask for the changes to see the commits.",
         ) from error
+    return found
 
 
 def _at(past: PastStates, when: datetime, name: str, *, before: bool) -> Commit:
@@ -212,5 +220,6 @@ def _no_moment(name: str) -> InvalidInputError:
     return InvalidInputError(
         f"{name[:MAX_SHOWN_MOMENT]!r} is no moment of the past.",
         kind="revision",
-        hint="Give a date such as 2026-03-01, 'yesterday', a commit (7 or more digits), a tag, or 'before COMMIT'.",
+        hint="Give a date such as 2026-03-01, 'yesterday', a commit (7 or more digits), a tag, 'HEAD~1', or "
+        "'before COMMIT'.",
     )

@@ -75,7 +75,7 @@ def test_a_commit_and_what_was_before_it(collection: Collection) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "  ", "before", "before ", "HEAD", "v1^", "--all", "v1..main", "someday", "次", "a\0b", "x" * 5000]
+    "text", ["", "  ", "before", "before ", "HEAD~~", "v1^", "--all", "v1..main", "someday", "次", "a\0b", "x" * 5000]
 )
 def test_what_names_no_moment_says_what_does(collection: Collection, text: str) -> None:
     with pytest.raises(KnowledgeError) as error:

@@ -14,7 +14,7 @@ import typer
 
 from commonplace.domain.addresses import Address, parse_address, parse_document_address
 from commonplace.domain.changes import RetainedCopy, TrashItem, recording_retained
-from commonplace.domain.errors import AlreadyExistsError, ConfigError, NotFoundError
+from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
 from commonplace.faces.cli.options import OptionalPageArgument
@@ -22,7 +22,7 @@ from commonplace.faces.cli.output import BOLD, FAINT, one_line
 from commonplace.faces.cli.pages import addressed, path_of
 from commonplace.faces.cli.session import Session
 from commonplace.faces.new_findings import new_finding_json, new_finding_lines
-from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list, shell_word
+from commonplace.faces.retained import day, in_no_commit, retained_line, retained_list
 from commonplace.services import history
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.findings import findings_of_writes
@@ -35,7 +35,7 @@ def command(
     session: Session,
     page: OptionalPageArgument = None,
     at: Annotated[
-        str, typer.Option(metavar="WHEN", help="A date, 'yesterday', a commit, tag or revision; see log PAGE.")
+        str, typer.Option(metavar="WHEN", help="A date, 'yesterday', HEAD~1, a commit, tag or revision.")
     ] = "",
     *,
     to: Annotated[
@@ -78,53 +78,20 @@ def _bring_back(session: Session, page: str, how: tuple[str, str, str], *, force
         recording_writes() as done,
     ):
         collection, reference = collections.members[0], session.relative(page).removeprefix("./")
-        item, intent = history.trashed(collection, reference, at), WriteRequest(message=message)
-        if item is not None and not at and reference in (item.address.path, item.address.id):
-            item = _unless_older(collection, item)
-        if item is not None:
-            restored = history.bring_back(collection, item, _target(item, session.relative(to)), intent, force=force)
-            _show(session, collections, (restored, done), item.revision, in_no_commit(kept))
-            return
-        if to:
-            raise _not_in_trash(reference)
-        collection, address = addressed(collections, reference)
-        at = history.revision_at(collection, at) if at else _last_commit(collection, address, reference)
-        restored = history.restore(collection, address, at, intent, force=force)
-        _show(session, collections, (restored, done), at, in_no_commit(kept))
-
-
-def _unless_older(collection: Collection, item: TrashItem) -> TrashItem | None:
-    """The item; None if a later commit touched the file, because history then has its last state."""
-    committed = history.last_commits(collection, item.address)
-    return item if committed is None or committed.touched.when <= item.when else None
-
-
-def _target(item: TrashItem, to: str) -> Address:
-    if not to:
-        return item.address
-    return parse_document_address(to) if item.address.is_document else parse_address(to)
-
-
-def _last_commit(collection: Collection, address: Address, reference: str) -> str:
-    if collection.store.stat(address) is not None:
-        path = shell_word(address.path)
-        raise AlreadyExistsError(
-            f"{address.path} is there.",
-            kind="document",
-            hint=f"Say which state of it: --at REV; see commonplace log {path} and commonplace restore.",
+        item = history.trashed(collection, reference, at)
+        restored, source = history.restore_last(
+            collection,
+            (reference, at),
+            lambda: addressed(collections, reference)[1],
+            to=_target(item, session.relative(to)) if to else None,
+            intent=WriteRequest(message=message),
+            force=force,
         )
-    committed = history.last_commits(collection, address)
-    if committed is None:
-        raise _not_in_trash(reference)
-    return committed.containing
+        _show(session, collections, (restored, done), source, in_no_commit(kept))
 
 
-def _not_in_trash(reference: str) -> NotFoundError:
-    return NotFoundError(
-        f"The trash has no {reference!r}, and no commit has it.",
-        kind="trash",
-        hint="See what there is: commonplace restore, commonplace log.",
-    )
+def _target(item: TrashItem | None, to: str) -> Address:
+    return parse_document_address(to) if item is None or item.address.is_document else parse_address(to)
 
 
 def _list(session: Session, collections: Collections) -> None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 
 from commonplace.domain.addresses import Address, fold
-from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
+from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.proposals import ServedView
 from commonplace.domain.query import Filter, ListQuery
 from commonplace.domain.revisions import is_revision
 from commonplace.domain.words.moments import parse_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
-from commonplace.faces.retained import day, restore_command
+from commonplace.faces.retained import day
 from commonplace.services.collections import Collection
-from commonplace.services.past import section_blame
+from commonplace.services.past import moment_of, section_blame
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
-from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of
+from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder, unknown
 from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
@@ -29,7 +30,7 @@ from commonplace.toolsets.notes.service.page_history import (
     deleted_pages,
     gone_pages,
 )
-from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path
+from commonplace.toolsets.notes.service.page_lookup import find_page, folder_prefix, page_path, shown_path
 
 MAX_SHOWN_COMMITS = 200
 """Maximum number of commits in one answer."""
@@ -53,7 +54,7 @@ def changes(call: Call, arguments: NotesChanges) -> ToolResult:
     skipped = _cursor(arguments.cursor)
     lines: list[str] = []
     for collection in () if skipped else chosen:
-        lines += _trash_lines(collection, wanted) if wanted.address else []
+        lines += _trash_lines(call, collection, wanted) if wanted.address else []
         if not collection.store.history.available:
             lines += _without_history(collection, wanted)
         else:
@@ -102,11 +103,11 @@ def _wanted(call: Call, arguments: NotesChanges) -> tuple[Sequence[Collection], 
             page = find_page(collections, arguments.page)
             chosen, address = (page.collection,), page.record.address
         except NotFoundError:
-            gone = _gone(call, arguments.page)
+            gone = gone_page(call, arguments.page)
             if gone is None:
                 raise
             chosen, address = (gone[0],), gone[1]
-    since, after = _since(arguments.since)
+    since, after = _since(chosen, arguments.since)
     if after:
         chosen = _with_commit(chosen, after)
     return chosen, ChangeFilter(address=address, prefix=prefix, since=since, after=after, by=arguments.by)
@@ -132,7 +133,7 @@ def _with_commit(chosen: Sequence[Collection], commit: str) -> Sequence[Collecti
     return found
 
 
-def _gone(call: Call, reference: str) -> tuple[Collection, Address] | None:
+def gone_page(call: Call, reference: str) -> tuple[Collection, Address] | None:
     """The folder and address of a page that is gone, and that a commit or the trash knows; None if there is none."""
     try:
         path = page_path(call.services.collections, reference)
@@ -145,7 +146,7 @@ def _gone(call: Call, reference: str) -> tuple[Collection, Address] | None:
     return next((known for known in gone if ends_path(fold(path.address.id), known[1], fold)), None)
 
 
-def _since(text: str) -> tuple[datetime | None, str]:
+def _since(chosen: Sequence[Collection], text: str) -> tuple[datetime | None, str]:
     if not text:
         return None, ""
     moment = parse_moment(text)
@@ -153,10 +154,13 @@ def _since(text: str) -> tuple[datetime | None, str]:
         return moment, ""
     if is_revision(text):
         return None, text
+    for collection in chosen:
+        with suppress(NotFoundError, InvalidInputError, GitError):
+            return None, moment_of(collection, text).commit.id
     raise InvalidInputError(
         f"Invalid argument since: {text[:60]!r} is neither a date nor a commit.",
         kind="argument",
-        hint="Give a date such as 2026-03-01, 'yesterday', '7 days', or 7 or more digits of a commit.",
+        hint="Give a date such as 2026-03-01, 'yesterday', '7 days', 7 or more digits of a commit, a tag, or HEAD~3.",
     )
 
 
@@ -292,17 +296,27 @@ def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> 
         who = "and not committed yet"
         if one.deleted_in is not None:
             who = f"{day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]}"
-        how = "" if one.moved_to else f"; last in {one.last_in[:12]}: {restore_command(one.address, one.last_in)}"
+        how = (
+            ""
+            if one.moved_to
+            else f"; last in {one.last_in[:12]}: {_way_back(call, collection, one.address, one.last_in)}"
+        )
         lines.append(f"{one.address.path} {what} {who}{how}")
-    return lines + _trash_lines(collection, wanted)
+    return lines + _trash_lines(call, collection, wanted)
 
 
-def _trash_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
-    """The files in the trash that are gone from their paths, each with the command that restores it."""
+def _way_back(call: Call, collection: Collection, address: Address, at: str) -> str:
+    """The call that brings a state of a file back, or, for callers who only read, shows it."""
+    tool = "read" if call.tier == "read" else "restore"
+    return next_call(tool, page=shown_path(call.services.collections, collection, address), at=at[:12])
+
+
+def _trash_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> list[str]:
+    """The files in the trash that are gone from their paths, each with the call that brings it back."""
     trash = collection.store.trash
     return [
         f"{item.address.path} {item.loss} {day(item.when)}, in the trash until {day(item.until)}:"
-        f" {restore_command(item.address, item.revision)}"
+        f" {_way_back(call, collection, item.address, item.revision)}"
         for item in (trash.items() if trash else ())
         if collection.store.stat(item.address) is None
         and item.address.path.startswith(wanted.prefix)

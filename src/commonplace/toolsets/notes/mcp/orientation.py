@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from commonplace.domain.errors import IndexingError, InvalidInputError
 from commonplace.domain.tokens import size_of
-from commonplace.faces.mcp.toolset import Call, ToolResult
+from commonplace.faces.brief_output import brief_lines
+from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
+from commonplace.services import brief as brief_service
 from commonplace.services import links as links_service
 from commonplace.services.collections import Collections
 from commonplace.services.links import DEFAULT_RELATION, LinkedDocument
+from commonplace.services.proposals import decisions
 from commonplace.services.site.documents import mentions
-from commonplace.toolsets.notes.mcp.parameters import NotesLinks, NotesOverview
+from commonplace.toolsets.notes.mcp.parameters import NotesBrief, NotesLinks, NotesOverview
 from commonplace.toolsets.notes.mcp.past_calls import call_at, page_at
 from commonplace.toolsets.notes.mcp.text_output import BoundedAnswer, line_of, next_call
 from commonplace.toolsets.notes.service.known_names import require_known_folder
@@ -27,6 +31,22 @@ MAX_SENTENCE = 140
 MAX_MENTIONS = 500
 """Maximum number of pages that are searched for as mentions; `max_tokens` shows fewer."""
 """Maximum number of characters of the sentence around a link."""
+
+
+def brief(call: Call, arguments: NotesBrief) -> ToolResult:
+    """What matters at the start of a session."""
+    answer = BoundedAnswer(arguments.max_tokens)
+    collections = call.services.collections
+    with suppress(IndexingError):
+        collections.wait_ready(BUILDING_WAIT_SECONDS, call.progress)
+    found = brief_service.brief(call.services, arguments.task, call.actor)
+    viewer = call.proposer if call.tier == PROPOSE else None
+    served = (call.served or call.services).collections
+    proposals = [] if call.tier == "read" else decisions.listed(served, viewer)
+    named = len(collections.members) > 1
+    lines = brief_lines(found, proposals, answer.room, lambda one, path: f"{one.name}:{path}" if named else path)
+    answer.add_all(lines)
+    return answer.text("" if lines and arguments.task else next_call("overview"))
 
 
 def overview(call: Call, arguments: NotesOverview) -> ToolResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
+from pydantic.config import JsonDict
 
 from commonplace.faces.mcp.toolset import Parameters
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
@@ -18,10 +19,16 @@ MAX_STEPS = 100
 MAX_PAGES = 50
 """Maximum number of pages in one `read`."""
 
+
+def _without_length(schema: JsonDict) -> None:
+    """Leave the maximum length out of the list of tools, where it costs tokens and no caller reaches it."""
+    schema.pop("maxLength", None)
+
+
 Page = Annotated[str, Field(min_length=1, max_length=2000)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]
 Text = Annotated[str, Field(max_length=20_000_000)]
-_AT = "As it was: date, 'yesterday', commit, tag, 'before <commit>'; in read also a revision in the trash"
+_AT = "As it was: date, 'yesterday', commit, tag, HEAD~1, 'before <commit>'; in read also a revision in the trash"
 At = Annotated[str, Field(max_length=200, description=_AT)]
 ShortAt = Annotated[str, Field(max_length=200, description="As in read")]
 
@@ -32,6 +39,13 @@ class NotesOverview(Parameters):
     folder: str = ""
     at: ShortAt = ""
     max_tokens: Budget = 600
+
+
+class NotesBrief(Parameters):
+    """`brief`."""
+
+    task: Annotated[str, Field(max_length=5_000, description="In words")] = ""
+    max_tokens: Budget = 1500
 
 
 class NotesSearch(Parameters):
@@ -92,8 +106,10 @@ class NotesChanges(Parameters):
 class WriteArguments(Parameters):
     """Parameters of every tool that writes."""
 
-    message: Annotated[str, Field(max_length=10_000, description="Of the commit")] = ""
-    request_id: Annotated[str, Field(max_length=200, description="A call repeated with it is made once")] = ""
+    message: Annotated[str, Field(max_length=10_000, json_schema_extra=_without_length)] = ""
+    request_id: Annotated[
+        str, Field(max_length=200, json_schema_extra=_without_length, description="Repeated with it, made once")
+    ] = ""
 
 
 class NotesWrite(WriteArguments):
@@ -140,6 +156,15 @@ class NotesDelete(WriteArguments):
 
     page: Page
     revision: str = ""
+
+
+class NotesRestore(WriteArguments):
+    """`restore`."""
+
+    page: str = ""
+    section: str = ""
+    session: Annotated[str, Field(description="Instead of page: undo all that it wrote")] = ""
+    at: Annotated[str, Field(description="As in read; not needed for a deleted page")] = ""
 
 
 class NotesTransaction(WriteArguments):

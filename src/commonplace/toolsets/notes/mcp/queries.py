@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -222,24 +223,25 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
     The page is found by its current name or path. Needs no index of the past moment.
 
     Raises:
-        NotFoundError: kind "revision": the reference is the path of a page that did not exist then.
+        NotFoundError: kind "revision": the page that the reference names now did not exist then.
     """
     collections = call.services.collections
-    is_path = False
+    is_there = False
     try:
         page = find_page(collections, reference)
         collection, address, fragment = page.collection, page.record.address, page.fragment
-        is_path = reference.partition("#")[0].endswith((address.path, address.id))
+        is_there = True
     except NotFoundError:  # the page may have existed at that moment
         name, _, fragment = reference.partition("#")
         path = page_path(collections, name)
         collection, address = path.collection, path.address
     version = version_of(collection, address, arguments.at)
-    if version is None and is_path:  # no other page is meant, so that no index of the moment is made to look for one
+    if version is None and is_there:  # this page is meant; to look for another takes an index of the moment
         raise NotFoundError(
             f"{shown_path(collections, collection, address)} was not there at {line_of(arguments.at, 40)}.",
             kind="revision",
-            hint=next_call("changes", page=address.path),
+            hint=f"{next_call('changes', page=address.path)}; what had the name then: "
+            f"search {json.dumps({'query': reference, 'at': arguments.at}, ensure_ascii=False)}",
             path=address.path,
         )
     if version is None:
@@ -261,7 +263,7 @@ def _read_version(call: Call, reference: str, arguments: NotesRead, answer: Boun
 
 def _add_range(head: str, text: str, path: str, lines: LineRange, answer: BoundedAnswer) -> ShownLines:
     """A head line, the lines of a range that fit, and the call for the rest."""
-    following = answer.following("read", page=path, lines="999999+999999-999999")
+    following = answer.following("read", page=path, lines=f"{lines.last}+{len(text)}-{lines.last}")
     answer.reserve(following)
     if not answer.add(head):
         raise no_room(answer, size_of(head) + size_of(following))
@@ -313,7 +315,8 @@ def _show_part(call: Call, page: FoundPage, document: Document, part: _Part, ans
         return
     first = source.count(b"\n", 0, part.start) + 1
     path = shown_path(call.services.collections, page.collection, page.record.address)
-    following = f"Lines 999999-999999. {answer.following('read', page=path, lines='999999+999999-999999')}"
+    end = first + text.count("\n")
+    following = f"Lines {end}-{end}. {answer.following('read', page=path, lines=f'{end}+{len(text)}-{end}')}"
     answer.reserve(following)
     size = f"{head} {tokens_of(text)} tokens, more than fit."
     inner = [one for one in document.sections if one.level and part.start <= one.start < part.end]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import partial
@@ -120,7 +121,7 @@ def _done(call: Call, collection: Collection, one: StepResult) -> str:
         case WriteStep() if one.before is None:
             return f"Created {path} {revision}"
         case DeleteStep():
-            return f"Deleted {path}"
+            return f"Deleted {path}. Back: restore {json.dumps({'page': path}, ensure_ascii=False)}"
         case MoveStep(old=old, new=new, moves=moves):
             if old.endswith("/"):
                 inside = f", links rewritten in {len(one.rewritten)} of them" if one.rewritten else ""

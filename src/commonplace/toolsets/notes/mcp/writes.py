@@ -58,24 +58,24 @@ Made = tuple[Collection, Step]
 
 def write(call: Call, arguments: NotesWrite) -> ToolResult:
     """Create a page, or replace the whole text of a page whose revision was seen."""
-    return _once(call, "write", arguments, lambda: [_write_step(call, arguments)])
+    return once(call, "write", arguments, lambda: [_write_step(call, arguments)])
 
 
 def edit(call: Call, arguments: NotesEdit) -> ToolResult:
     """Apply several named changes to one page."""
-    return _once(call, "edit", arguments, lambda: [_edit_step(call, arguments)])
+    return once(call, "edit", arguments, lambda: [_edit_step(call, arguments)])
 
 
 def move(call: Call, arguments: NotesMove) -> ToolResult:
     """Move a page or a folder to a new path."""
     if arguments.dry_run:
         return _previewed(call, arguments)
-    return _once(call, "move", arguments, lambda: [_move_step(call, arguments)])
+    return once(call, "move", arguments, lambda: [_move_step(call, arguments)])
 
 
 def delete(call: Call, arguments: NotesDelete) -> ToolResult:
     """Delete a page whose revision was seen."""
-    return _once(call, "delete", arguments, lambda: [_delete_step(call, arguments)])
+    return once(call, "delete", arguments, lambda: [_delete_step(call, arguments)])
 
 
 def transaction(call: Call, arguments: NotesTransaction) -> ToolResult:
@@ -90,11 +90,16 @@ def transaction(call: Call, arguments: NotesTransaction) -> ToolResult:
                 raise numbered_step(error, number, len(arguments.steps)) from error
         return made
 
-    return _once(call, "transaction", arguments, steps)
+    return once(call, "transaction", arguments, steps)
 
 
-def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], list[Made]]) -> str:
+def once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], list[Made]]) -> str:
     """Run the steps unless the same call was already answered; return the answer."""
+    return answered_once(call, tool, arguments, lambda mark: _made_once(call, arguments.message, steps, mark))
+
+
+def answered_once(call: Call, tool: str, arguments: WriteArguments, run: Callable[[str], WriteAnswer]) -> str:
+    """The answer of a write, which runs unless the call was already answered; `run` gets the mark of its commit."""
     told = WriteCall(
         bases=tuple(one.store.identity for one in (call.served or call.services).collections),
         client=call.caller if arguments.request_id else call.client,
@@ -102,7 +107,7 @@ def _once(call: Call, tool: str, arguments: WriteArguments, steps: Callable[[], 
         arguments=arguments.model_dump(mode="json", exclude_unset=True),
         request_id=arguments.request_id,
     )
-    return _REPEATS.once(told, lambda: _made_once(call, arguments.message, steps, told.mark))
+    return _REPEATS.once(told, lambda: run(told.mark))
 
 
 def _made_once(call: Call, message: str, steps: Callable[[], list[Made]], mark: str) -> WriteAnswer:

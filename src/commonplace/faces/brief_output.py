@@ -1,0 +1,110 @@
+"""The brief at the start of a session as lines of text within a budget, the same in every face."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from commonplace.domain.snippets import strip_markdown
+from commonplace.domain.tokens import beginning, size_of
+from commonplace.domain.words.amounts import amount
+from commonplace.faces.proposal_output import proposal_line
+from commonplace.services.brief import Brief, ChangedPage, RulePage
+from commonplace.services.collections import Collection
+from commonplace.services.evidence import EvidenceSection, fit
+from commonplace.services.proposals.decisions import FoundProposal
+
+RULES_SHARE = 0.3
+"""The part of the budget for purpose and rules."""
+NEWS_SHARE = 0.2
+"""The part of the budget for what changed, and for what waits for a person."""
+MIN_LINE = 60
+"""Quarters of a token below which a line is left out instead of cut."""
+MAX_PROPOSALS = 5
+_BLANK_LINES = re.compile(r"\n{2,}")
+
+PathOf = Callable[[Collection, str], str]
+"""The path of a page for the reader, by its collection and its path there."""
+
+
+def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, path_of: PathOf) -> list[str]:
+    """The lines, most important first; never larger than the room.
+
+    Args:
+        brief: The brief.
+        proposals: The open proposals that the reader may see.
+        room: The budget in quarters of a token, for the lines and their line ends.
+        path_of: Names a page.
+    """
+    lines = _Lines(room)
+    for one in brief.unknown:
+        lines.add(one)
+    part = lines.part(RULES_SHARE)
+    for number, page in enumerate(brief.rules):
+        part.add(f"{path_of(page.collection, page.address.path)}: {_rule_text(page, is_first=number == 0)}")
+    lines.take(part)
+    part = lines.part(NEWS_SHARE)
+    for line in [*_change_lines(brief, path_of), *map(proposal_line, proposals[:MAX_PROPOSALS])]:
+        part.add(line)
+    if len(proposals) > MAX_PROPOSALS:
+        part.add(f"and {amount(len(proposals) - MAX_PROPOSALS, 'more proposal')}")
+    lines.take(part)
+
+    def shown(one: EvidenceSection, text: str) -> tuple[str, int]:
+        path = path_of(one.collection, one.record.address.path) + (f"#{one.anchor}" if one.anchor else "")
+        is_new = (one.collection.name, one.record.address.path, one.anchor) in brief.news
+        row = f"[{path}]{' changed since' if is_new else ''} {' > '.join(one.path)}\n{text}"
+        return row, size_of(row) + 1
+
+    lines.kept += fit(brief.sections, lines.room, shown)
+    return lines.kept
+
+
+def _rule_text(page: RulePage, *, is_first: bool) -> str:
+    """The whole of the first page, the first paragraph of others."""
+    if is_first:
+        return _BLANK_LINES.sub("\n", page.text)
+    parts = (strip_markdown(part).strip() for part in page.text.split("\n\n") if not part.lstrip().startswith("#"))
+    return " ".join(next(filter(None, parts), "").split())
+
+
+def _change_lines(brief: Brief, path_of: PathOf) -> list[str]:
+    if not brief.since:
+        return []
+    when = f"{datetime.fromtimestamp(brief.since, UTC):%Y-%m-%d %H:%M}"
+    if not brief.changed:
+        return [f"Since {when}: no page changed."]
+    pages = ", ".join(_changed(one, path_of) for one in brief.changed)
+    return [f"Since {when}: {amount(len(brief.changed), 'page')} changed: {pages}"]
+
+
+def _changed(one: ChangedPage, path_of: PathOf) -> str:
+    return f"{path_of(one.collection, one.address.path)} ({one.last.author.name})"
+
+
+class _Lines:
+    """Lines within a budget."""
+
+    def __init__(self, room: int) -> None:
+        self.room = max(0, room)
+        self.kept: list[str] = []
+
+    def part(self, share: float) -> _Lines:
+        """Lines of their own with a share of the room."""
+        return _Lines(int(share * self.room))
+
+    def take(self, part: _Lines) -> None:
+        """Add the lines of a part."""
+        self.kept += part.kept
+        self.room -= sum(size_of(line) + 1 for line in part.kept)
+
+    def add(self, line: str) -> None:
+        """Add a line, cut to the room; nothing if there is none for it."""
+        room = self.room - 1
+        if size_of(line) > room:
+            mark = size_of("…") + 1
+            line = f"{beginning(line, room - mark).rstrip()}…" if room >= MIN_LINE else ""
+        if line:
+            self.kept.append(line)
+            self.room -= size_of(line) + 1

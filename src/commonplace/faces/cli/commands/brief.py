@@ -1,0 +1,60 @@
+"""`commonplace brief`: what an agent gets at the start of a session, within a budget of tokens.
+
+As JSON: `{"since", "tokens", "lines": [..]}`; `since` is in ISO 8601 UTC, null for no moment.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.json import Json
+from commonplace.domain.records import iso_timestamp
+from commonplace.domain.tokens import QUARTERS, tokens_of
+from commonplace.domain.words.moments import require_moment
+from commonplace.faces.brief_output import brief_lines
+from commonplace.faces.cli.output import shown
+from commonplace.faces.cli.pages import path_of
+from commonplace.faces.cli.session import Session
+from commonplace.services.brief import brief
+from commonplace.services.proposals import decisions
+from commonplace.services.services import Services
+
+ENVELOPE = 80
+"""Quarters of a token for what the JSON has beside its lines."""
+
+
+def command(
+    session: Session,
+    task: Annotated[str, typer.Argument(metavar="[TASK]", help="What you are about to do, in words.")] = "",
+    *,
+    since: Annotated[str, typer.Option(metavar="WHEN", help="Changes since a date, 'yesterday' or '7 days'.")] = "",
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", min=100, max=50_000, metavar="N", help="Maximum size in tokens.")
+    ] = 1_500,
+) -> None:
+    """See what matters for a task: rules, sections, changes, proposals.
+
+    Examples:
+        commonplace brief "restore the database after an outage"
+        commonplace brief "write the release notes" --since "7 days" --max-tokens 3000
+
+    The same as the tool `brief` over MCP, which also knows when its client was here last. Rules are those of AGENTS.md
+    or README.md at the top of the folder.
+    """
+    start = require_moment("since", since).timestamp() if since else 0.0
+    with session.opened() as collections:
+        found = brief(Services(collections=collections), task, None, since=start)
+        room = max_tokens * QUARTERS - (ENVELOPE if session.out.as_json else 0)
+        proposals = decisions.listed(collections)
+        lines = brief_lines(found, proposals, room, lambda one, path: path_of(collections, one, Address(path)))
+        if session.out.as_json:
+            rows: list[Json] = list(lines)
+            when = iso_timestamp(int(start)) if start else None
+            session.out.json({"since": when, "tokens": tokens_of("\n".join(lines)), "lines": rows})
+            return
+        for line in lines:
+            session.out.line(shown(line))
+        session.out.message("" if lines else "There is nothing to tell yet.")

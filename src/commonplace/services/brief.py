@@ -1,0 +1,176 @@
+"""What an agent gets at the start of a session: rules, what matters for its task, what changed, and what is open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from commonplace.domain.activity import KEPT_DAYS, Actor, record_read
+from commonplace.domain.addresses import Address
+from commonplace.domain.changes import Commit
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.similarity import SearchMode
+from commonplace.services.collections import Collection
+from commonplace.services.evidence import EvidenceSection, evidence
+from commonplace.services.services import Services
+
+RULE_FILES = ("agents.md", "readme.md", "index.md", "home.md")
+"""Lower-case names of the pages at the top that tell the purpose and the rules of a base, in order of preference."""
+MAX_RULE_PAGES = 2
+MAX_RULE_BYTES = 20_000
+"""Bytes of such a page that are read."""
+MAX_COMMITS = 200
+"""Maximum number of commits that are looked at; more are said to be more."""
+HISTORY_SECONDS = 0.1
+"""CPU seconds for the history of all bases."""
+DAY = 86_400.0
+_WINDOWS = (1, 7, 30, KEPT_DAYS)
+"""Days of activity among which an earlier session is looked for, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulePage:
+    """A page that tells what a base is for and how to work in it."""
+
+    collection: Collection
+    address: Address
+    text: str
+    """Its Markdown without front matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPage:
+    """A page that changed since a moment."""
+
+    collection: Collection
+    address: Address
+    last: Commit
+    """The last commit that touched it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What one call at the start of a session tells."""
+
+    since: float
+    """The end of the caller's last session in Unix seconds; 0 for none."""
+    rules: Sequence[RulePage] = ()
+    changed: Sequence[ChangedPage] = ()
+    """The pages that changed since, last changed first."""
+    sections: Sequence[EvidenceSection] = ()
+    """The sections that matter for the task, best first."""
+    news: frozenset[tuple[str, str, str]] = frozenset()
+    """Collection, path and anchor of those that differ from how they were at `since`."""
+    unknown: Sequence[str] = field(default_factory=list[str])
+    """Sentences about what is not known yet."""
+
+
+def brief(
+    services: Services, task: str, actor: Actor | None, *, since: float = 0.0, mode: SearchMode = "hybrid"
+) -> Brief:
+    """Everything for the start of a session. Waits for nothing: what is not known yet is said.
+
+    Args:
+        services: The caller's services.
+        task: What the caller is about to do, in words; "" for no task.
+        actor: The caller, whose last session is looked for; None if nothing is recorded.
+        since: The moment since which changes count, in Unix seconds; 0 for the caller's last session.
+        mode: How sections are searched.
+    """
+    since = since or last_session(services, actor)
+    unknown: list[str] = []
+    rules = [page for one in services.collections for page in _rules(one)]
+    ready = [one for one in services.collections if _is_ready(one, unknown)]
+    changed = _changed(services, since, unknown) if since else []
+    found = evidence(ready, SearchQuery(text=task), mode).sections if task.strip() and ready else []
+    return Brief(since, rules, changed, found, _news(found, changed, since), unknown)
+
+
+def last_session(services: Services, actor: Actor | None) -> float:
+    """The last time that an earlier session of the same client and person read or wrote here; 0 if none is known."""
+    if services.activity is None or actor is None:
+        return 0.0
+    bases, now = [one.store.identity for one in services.collections], time.time()
+    for days in _WINDOWS:
+        for one in reversed(services.activity.accesses(bases, now - days * DAY)):
+            is_same = (one.actor.face, one.actor.caller, one.actor.client) == (actor.face, actor.caller, actor.client)
+            if is_same and one.actor.session != actor.session:
+                return one.when
+    return 0.0
+
+
+def _rules(collection: Collection) -> list[RulePage]:
+    """The first pages at the top that tell the purpose and the rules; read from their files, without an index."""
+    names = {address.path.lower(): address for address, _ in collection.store.files("") if address.is_document}
+    pages: list[RulePage] = []
+    for address in filter(None, map(names.get, RULE_FILES)):
+        with suppress(KnowledgeError):
+            text = read_document(address, collection.store.read(address)[:MAX_RULE_BYTES]).body.strip()
+            if text:
+                record_read(collection.store.identity, address.path)
+                pages.append(RulePage(collection, address, text))
+        if len(pages) == MAX_RULE_PAGES:
+            break
+    return pages
+
+
+def _is_ready(collection: Collection, unknown: list[str]) -> bool:
+    try:
+        collection.index.wait_ready(0)
+    except IndexingError as error:
+        unknown.append(f"{collection.name}: which sections matter is not known yet: {error}")
+        return False
+    return True
+
+
+def _changed(services: Services, since: float, unknown: list[str]) -> list[ChangedPage]:
+    pages: dict[tuple[str, Address], ChangedPage] = {}
+    until = time.thread_time() + HISTORY_SECONDS
+    for collection in services.collections:
+        history = collection.store.history
+        if not history.available:
+            unknown.append(f"{collection.name}: has no Git history; what changed is not known.")
+            continue
+        commits, step = 0, 20
+        while commits < MAX_COMMITS and time.thread_time() < until:
+            batch = history.log(None, limit=step, offset=commits)
+            recent = [one for one in batch if one.when >= int(since)]
+            for one in recent:
+                for address in one.addresses:
+                    pages.setdefault((collection.name, address), ChangedPage(collection, address, one))
+            commits += len(batch)
+            if len(recent) < step:
+                break
+        else:
+            unknown.append(f"{collection.name}: only its latest {commits} commits were looked at for changes.")
+    return sorted(pages.values(), key=lambda one: -one.last.when)
+
+
+def _news(
+    sections: Sequence[EvidenceSection], changed: Sequence[ChangedPage], since: float
+) -> frozenset[tuple[str, str, str]]:
+    """The sections whose text was not in their page at the last commit before a moment."""
+    touched = {(one.collection.name, one.address) for one in changed}
+    news: set[tuple[str, str, str]] = set()
+    earlier: dict[tuple[str, Address], str] = {}
+    for one in sections:
+        key = one.collection.name, one.record.address
+        if key not in touched:
+            continue
+        if key not in earlier:
+            earlier[key] = _text_then(one.collection, one.record.address, since)
+        if one.text not in earlier[key]:
+            news.add((*key[:1], one.record.address.path, one.anchor))
+    return frozenset(news)
+
+
+def _text_then(collection: Collection, address: Address, since: float) -> str:
+    with suppress(NotFoundError):
+        commit = collection.past.commits.latest(int(since) - 1) if collection.past else None
+        if commit is not None:
+            return collection.store.history.read(address, commit.id).decode("utf-8", "replace")
+    return ""

@@ -1,0 +1,105 @@
+"""The tool `restore` of the toolset `notes`: a page, a section or a session's writes are brought back."""
+
+from __future__ import annotations
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.errors import ForbiddenError, InvalidInputError, NotFoundError
+from commonplace.domain.tokens import tokens_of
+from commonplace.faces.activity_output import undo_lines
+from commonplace.faces.mcp.toolset import PROPOSE, Call, ToolResult
+from commonplace.faces.new_findings import new_finding_lines
+from commonplace.services import activity
+from commonplace.services.collections import Collection
+from commonplace.services.findings import new_findings, shown_findings
+from commonplace.services.history import restore_last
+from commonplace.services.writes import WriteRequest
+from commonplace.toolsets.notes.mcp.changes import gone_page
+from commonplace.toolsets.notes.mcp.parameters import NotesRestore
+from commonplace.toolsets.notes.mcp.past_calls import version_of
+from commonplace.toolsets.notes.mcp.text_output import next_call
+from commonplace.toolsets.notes.mcp.writes import answered_once, once
+from commonplace.toolsets.notes.rules.page_edits import PageChange, section_of
+from commonplace.toolsets.notes.service.page_lookup import find_page, shown_path
+from commonplace.toolsets.notes.service.repeats import WriteAnswer
+from commonplace.toolsets.notes.service.steps import EditStep, Step
+
+
+def restore(call: Call, arguments: NotesRestore) -> ToolResult:
+    """Bring a page, one of its sections, or everything before a session's writes back, as a new write."""
+    if bool(arguments.page) == bool(arguments.session):
+        raise InvalidInputError("What is to come back?", kind="argument", hint="Give page, or session.")
+    if arguments.session:
+        return _session(call, arguments)
+    if arguments.section:
+        return once(call, "restore", arguments, lambda: [_section_step(call, arguments)])
+    return answered_once(call, "restore", arguments, lambda _: _page(call, arguments))
+
+
+def _session(call: Call, arguments: NotesRestore) -> str:
+    if call.tier == PROPOSE:
+        raise ForbiddenError(
+            "A person takes writes of a session back: this needs the tier write.",
+            kind="tier",
+            hint="Restore pages one by one; each restoring is a proposal.",
+        )
+    results = activity.undo_session(call.services, arguments.session, (), arguments.message, call.person)
+    return "\n".join(undo_lines(results))
+
+
+def _page(call: Call, arguments: NotesRestore) -> WriteAnswer:
+    collection, address = _place(call, arguments.page)
+    intent = WriteRequest(message=arguments.message, session=call.session)
+    done, source = restore_last(collection, (address.path, arguments.at), lambda: address, intent=intent)
+    written = done.written
+    path = shown_path(call.services.collections, collection, written.address)
+    verb = "Unchanged" if done.action == "unchanged" else "Restored"
+    lines = [f"{verb} {path} rev {written.revision[:12]} as in {source[:12]}"]
+    if written.before is not None and done.action == "updated" and written.commit:
+        lines.append(f"Undo: {next_call('restore', page=path, at='HEAD~1').removeprefix('Next: ')}")
+    after = collection.store.read(written.address)
+    changes = new_findings(call.services.collections, collection, written.address, (written.before, after))
+    lines += new_finding_lines(shown_findings(changes))
+    lines += [f"commit {written.commit[:12]}"] if written.commit else []
+    text = "\n".join(lines)
+    left = {written.address: written.revision}
+    return WriteAnswer(f"{text}\n({tokens_of(text) + 4} tokens)", collection, left)
+
+
+def _place(call: Call, reference: str) -> tuple[Collection, Address]:
+    """The page that a reference names now, or the one of this path that is gone."""
+    try:
+        page = find_page(call.services.collections, reference)
+    except NotFoundError:
+        gone = gone_page(call, reference)
+        if gone is None:
+            raise
+        return gone
+    return page.collection, page.record.address
+
+
+def _section_step(call: Call, arguments: NotesRestore) -> tuple[Collection, Step]:
+    """The step that gives a section the text that it had; one that is gone comes back at the end of the page."""
+    page = find_page(call.services.collections, arguments.page)
+    if not arguments.at:
+        raise InvalidInputError(
+            "As it was when?", kind="argument", hint="Give at, such as 'yesterday', 'HEAD~1' or a commit of changes."
+        )
+    version = version_of(page.collection, page.record.address, arguments.at)
+    if version is None:
+        raise NotFoundError(
+            f"{page.record.address.path} was not there at {arguments.at[:40]}.",
+            kind="revision",
+            hint=next_call("changes", page=page.record.address.path),
+        )
+    old = read_document(page.record.address, version[0])
+    section = section_of(old, arguments.section)
+    text = old.encoded[section.content : section.tree_end].decode("utf-8", "replace").strip("\r\n")
+    path = " > ".join(section.path)
+    try:
+        section_of(page.collection.index.document(page.record.address), path)
+        change = PageChange(kind="section", section=path, text=text)
+    except NotFoundError:
+        whole = old.encoded[section.start : section.tree_end].decode("utf-8", "replace").strip("\r\n")
+        change = PageChange(kind="append", text=whole)
+    return page.collection, EditStep(page.record.address, (change,), again=True)

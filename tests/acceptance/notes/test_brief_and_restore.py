@@ -1,0 +1,117 @@
+"""The tools `brief` and `restore`, and moments in words, over the real process and the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent import Agent, RefusedError, agent
+from commonplace.domain.tokens import tokens_of
+from serving import commonplace
+from support import GitRepo, new_repo
+
+RULES = "# Rules\n\nWrite in plain English. " + "Name each page by its subject. " * 40
+TEA = "# Tea\n\n## Brewing\n\nHot water on green leaves.\n\n## Log\n\n- one\n"
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    made = new_repo(tmp_path / "tea")
+    made.git("config", "user.name", "Ann")
+    made.commit("First", **{"AGENTS.md": RULES, "README.md": "# Tea\n\nAll about tea.\n", "tea.md": TEA})
+    made.commit(
+        "Second", **{"tea.md": TEA.replace("Hot water", "Water of 80 degrees"), "gone.md": "# Gone\n\nWas here.\n"}
+    )
+    return made
+
+
+@pytest.fixture
+def writer(repo: GitRepo) -> Iterator[Agent]:
+    with agent("mcp", repo.path, "--no-embed", "--tier", "write", "--commit", "auto") as connected:
+        yield connected
+
+
+def test_a_brief_tells_rules_sections_and_what_changed_since_the_last_session(repo: GitRepo) -> None:
+    with agent("mcp", repo.path, "--no-embed") as first:
+        first.text("search", query="tea")  # waits for the first index
+        told = first.text("brief", task="brew green tea")
+        assert "AGENTS.md: # Rules" in told
+        assert "README.md: All about tea." in told
+        assert "[tea.md#brewing] Tea > Brewing\nWater of 80 degrees on green leaves." in told
+        assert "Since" not in told, "no session was here before"
+    later = TEA.replace("Hot water", "Water of 70 degrees")
+    repo.write("tea.md", later)
+    repo.git("add", "-A")
+    repo.git("commit", "--quiet", "-m", "Third")
+    with agent("mcp", repo.path, "--no-embed", fresh=True) as second:
+        second.text("search", query="tea")
+        told = second.text("brief", task="brew green tea")
+        assert re.search(r"Since \d{4}-\d\d-\d\d \d\d:\d\d: 1 page changed: tea\.md \(", told)
+        assert "[tea.md#brewing] changed since Tea > Brewing\nWater of 70 degrees" in told
+        for budget in (100, 150, 300, 1_000):
+            told = second.text("brief", task="brew green tea", max_tokens=budget)
+            assert 0 < tokens_of(told) <= budget
+    shown = commonplace("brief", "brew green tea", "--since", "yesterday", "--max-tokens", "400", "--kb", repo.path)
+    assert tokens_of(shown.stdout) <= 400
+    assert "Water of 70 degrees" in shown.stdout
+    as_json = json.loads(commonplace("brief", "--json", "--max-tokens", "400", "--kb", repo.path).stdout)
+    assert as_json["since"] is None
+    assert as_json["lines"][0].startswith("AGENTS.md: # Rules")
+
+
+def test_pages_sections_and_sessions_are_brought_back(writer: Agent, repo: GitRepo) -> None:
+    writer.text("read", page="gone")
+    deleted = writer.text("delete", page="gone")
+    assert 'Back: restore {"page": "gone.md"}' in deleted
+    listed = writer.text("changes", deleted=True)
+    named = re.search(r"Next: restore (\{.*\})", listed)
+    assert named is not None
+    assert "Restored gone.md rev" in writer.text("restore", **json.loads(named[1]))
+    assert (repo.path / "gone.md").read_text() == "# Gone\n\nWas here.\n"
+    writer.text("read", page="gone")
+    writer.text("delete", page="gone")
+    assert "Restored gone.md" in writer.text("restore", page="gone")
+
+    first = repo.git("rev-list", "--max-parents=0", "HEAD").strip()
+    assert "Edited tea.md" in writer.text("restore", page="Tea", section="Brewing", at=first)
+    assert "Hot water on green leaves." in (repo.path / "tea.md").read_text()
+    told = writer.text("restore", page="Tea", at="HEAD~1")
+    assert "Restored tea.md" in told
+    assert 'Undo: restore {"page": "tea.md", "at": "HEAD~1"}' in told
+    assert "80 degrees" in (repo.path / "tea.md").read_text()
+    writer.text("edit", page="tea", changes=[{"do": "section", "section": "Log", "text": "- none"}])
+    assert "Restored tea.md" in writer.text("restore", page="tea", at=f"before {repo.git('rev-parse', 'HEAD').strip()}")
+    assert "- one" in (repo.path / "tea.md").read_text()
+    with pytest.raises(RefusedError, match="Give page, or session"):
+        writer.text("restore")
+    with pytest.raises(RefusedError, match=r"tea\.md is there"):
+        writer.text("restore", page="tea")
+
+
+def test_all_that_a_session_wrote_is_taken_back(writer: Agent, repo: GitRepo) -> None:
+    before = (repo.path / "tea.md").read_bytes()
+    writer.text("edit", page="tea", changes=[{"do": "append", "section": "Log", "text": "- two"}])
+    writer.text("write", page="new.md", text="# New\n")
+    sessions = commonplace("activity", "--json", "--kb", repo.path).stdout
+    name = re.search(r'"session": ?"([0-9a-f]{16})"', sessions)
+    assert name is not None
+    assert "Undone 2 writes" in writer.text("restore", session=name[1])
+    assert (repo.path / "tea.md").read_bytes() == before
+    assert not (repo.path / "new.md").exists()
+
+
+def test_the_same_words_name_a_moment_everywhere(writer: Agent, repo: GitRepo) -> None:
+    head = repo.git("rev-parse", "HEAD").strip()
+    for words in ("HEAD~1", "HEAD^", "@~1", f"{head[:10]}~1", f"before {head[:10]}", "before HEAD"):
+        assert "Hot water" in writer.text("read", page="tea", at=words), words
+        assert "Hot water" in commonplace("read", "tea", "--at", words, "--kb", repo.path).stdout, words
+    assert "Second" in writer.text("changes", since="HEAD~1")
+    assert "First" not in writer.text("changes", since="HEAD~1")
+    with pytest.raises(RefusedError, match="There is nothing before"):
+        writer.text("read", page="tea", at="HEAD~9")
+    with pytest.raises(RefusedError, match=r"gone\.md was not there at HEAD~1"):
+        writer.text("read", page="Gone", at="HEAD~1")
