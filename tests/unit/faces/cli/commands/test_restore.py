@@ -13,7 +13,7 @@ def test_a_deleted_page_comes_back_as_it_last_was_committed(shell: Shell, repo: 
     shell.ok("rm", "lonely", "--force")
     assert not (repo.path / "lonely.md").exists()
     found = shell.ok("restore", "lonely.md", "--json").json
-    assert (found["path"], found["action"], found["commit"]) == ("lonely.md", "created", repo.git("rev-parse", "HEAD~~"))
+    assert (found["path"], found["action"], found["commit"]) == ("lonely.md", "created", repo.git("rev-parse", "HEAD"))
     assert (repo.path / "lonely.md").read_bytes() == text
 
 
@@ -33,18 +33,18 @@ def test_what_no_commit_has_comes_back_from_the_trash_under_another_name_too(she
 
 
 def test_an_older_state_is_a_new_commit_and_the_same_state_is_none(shell: Shell, repo: GitRepo) -> None:
-    old = repo.git("rev-parse", "HEAD~~")
+    old = repo.git("rev-parse", "HEAD")
     repo.commit("Rewrite", **{"lonely.md": "# Rewritten\n"})
     done = shell.ok("restore", "lonely", "--at", old, "-m", "Take it back", "--json").json
     assert (done["action"], done["from"]) == ("updated", old)
     assert repo.git("log", "-1", "--format=%s") == "Take it back"
     again = shell.ok("restore", "lonely", "--at", old)
     assert again.text.startswith("Unchanged lonely.md")
-    assert repo.git("rev-list", "--count", "HEAD~~") == "3"
+    assert repo.git("rev-list", "--count", "HEAD") == "3"
 
 
 def test_text_that_no_commit_has_is_not_replaced_without_force(shell: Shell, repo: GitRepo) -> None:
-    old = repo.git("rev-parse", "HEAD~~")
+    old = repo.git("rev-parse", "HEAD")
     repo.write("lonely.md", "# Uncommitted\n")
     assert shell("restore", "lonely", "--at", old).code == 5
     assert (repo.path / "lonely.md").read_text() == "# Uncommitted\n"
