@@ -1,4 +1,4 @@
-"""What an agent gets at the start of a session: rules, what matters for its task, what changed, and what is open."""
+"""The brief for an agent at the start of a session: rules, what matters for its task, what changed, and what is open."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RulePage:
     collection: Collection
     address: Address
     text: str
-    """Its Markdown without front matter."""
+    """The Markdown without front matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ChangedPage:
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What one call at the start of a session tells."""
+    """The answer of one call at the start of a session."""
 
     since: float
     """The end of the caller's last session in Unix seconds; 0 for none."""

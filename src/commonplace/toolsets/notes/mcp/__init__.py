@@ -13,12 +13,12 @@ from commonplace.toolsets.notes.mcp.declarations import PROMPTS, RESOURCES
 from commonplace.toolsets.notes.mcp.failures import advised, show_error
 
 if TYPE_CHECKING:
-    from commonplace.toolsets.notes.mcp import changes, orientation, queries, restoring, writes
+    from commonplace.toolsets.notes.mcp import changes, orientation, queries, restoration, writes
 else:
     changes = LazyModule("commonplace.toolsets.notes.mcp.changes")
     orientation = LazyModule("commonplace.toolsets.notes.mcp.orientation")
     queries = LazyModule("commonplace.toolsets.notes.mcp.queries")
-    restoring = LazyModule("commonplace.toolsets.notes.mcp.restoring")
+    restoration = LazyModule("commonplace.toolsets.notes.mcp.restoration")
     writes = LazyModule("commonplace.toolsets.notes.mcp.writes")
 
 INSTRUCTIONS = """\
@@ -115,7 +115,7 @@ _TOOLS = (
         name="restore",
         title="Bring back",
         description="A page or section as it was, a deleted page, or undo of a session, as a new write.",
-        handler=bind(parameters.NotesRestore, advised("restore", restoring.restore)),
+        handler=bind(parameters.NotesRestore, advised("restore", restoration.restore)),
         tier="write",
         destructive=True,
         repeatable=True,

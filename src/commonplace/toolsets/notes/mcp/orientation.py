@@ -34,7 +34,7 @@ MAX_MENTIONS = 500
 
 
 def brief(call: Call, arguments: NotesBrief) -> ToolResult:
-    """What matters at the start of a session."""
+    """The rules, sections and changes that matter at the start of a session."""
     answer = BoundedAnswer(arguments.max_tokens)
     collections = call.services.collections
     with suppress(IndexingError):
