@@ -1,4 +1,4 @@
-"""The brief for an agent at the start of a session: rules, what matters for its task, what changed, and what is open."""
+"""The brief for an agent at the start of a session: rules, sections for its task, changes, and what is open."""
 
 from __future__ import annotations
 
