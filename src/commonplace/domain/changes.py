@@ -129,6 +129,26 @@ class Commit:
     """The documents that the commit touched, by their addresses in it; empty unless requested."""
 
 
+CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
+"""Beginnings of message lines that credit an agent or a program, lower case."""
+MAX_CREDITED = 5
+"""Maximum number of agents and programs that an answer names beside an author."""
+
+
+def credited(message: str) -> tuple[str, ...]:
+    """The agents and programs that a commit's message credits."""
+    lines = (line.strip() for line in message.splitlines())
+    found = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def people_of(commit: Commit) -> str:
+    """The author of a commit and whom its message credits: `Ada, with claude-code`; the same in every face."""
+    names = credited(commit.message)
+    more = [f"and {len(names) - MAX_CREDITED} more"] if len(names) > MAX_CREDITED else []
+    return ", ".join([commit.author.name, *(f"with {name}" for name in names[:MAX_CREDITED]), *more])
+
+
 class CommitSpan(NamedTuple):
     """The commits of a document that its dates and revisions are read from, through its renames."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from commonplace.domain.changes import people_of
 from commonplace.domain.snippets import strip_markdown
 from commonplace.domain.tokens import beginning, size_of
 from commonplace.domain.words.amounts import amount
@@ -80,7 +81,7 @@ def _change_lines(brief: Brief, path_of: PathOf) -> list[str]:
 
 
 def _changed(one: ChangedPage, path_of: PathOf) -> str:
-    return f"{path_of(one.collection, one.address.path)} ({one.last.author.name})"
+    return f"{path_of(one.collection, one.address.path)} ({people_of(one.last)})"
 
 
 class _Lines:

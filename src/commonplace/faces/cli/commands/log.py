@@ -1,7 +1,8 @@
 """`commonplace log`: who changed what, and what exactly.
 
-As JSON: `{"path": PATH or null, "commits": [{"collection", "commit", "author", "email", "date", "message"}]}` with
-dates in ISO 8601 UTC; with `--diff` `{"path", "from", "to", "diff"}`, `to` being "" for the page as it is now.
+As JSON: `{"path": PATH or null, "commits": [{"collection", "commit", "author", "email", "with", "date", "message"}]}`
+with dates in ISO 8601 UTC; `with` are the programs and agents that the message credits, if any. With `--diff`
+`{"path", "from", "to", "diff"}`, `to` being "" for the page as it is now.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Annotated
 import typer
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import Commit, credited, people_of
 from commonplace.domain.errors import ConfigError
 from commonplace.domain.json import Json
 from commonplace.domain.records import iso_timestamp
@@ -72,7 +73,7 @@ def _show(session: Session, address: Address | None, found: list[tuple[Collectio
     for _, commit in found:
         subject = commit.message.strip().partition("\n")[0]
         day = iso_timestamp(commit.when)[:16].replace("T", " ")
-        name = out.styled(FAINT, f"{day}  {one_line(commit.author.name)}")
+        name = out.styled(FAINT, f"{day}  {one_line(people_of(commit))}")
         renamed = [one.path for one in commit.addresses if address and one != address]
         older = out.styled(FAINT, f"  (as {one_line(renamed[0])})") if renamed else ""
         out.line(f"{out.styled(BOLD, commit.id[:10])}  {name}  {one_line(subject)}{older}", INDENT)
@@ -97,6 +98,7 @@ def _commit_json(collection: Collection, commit: Commit, *, of_page: bool) -> di
         "commit": commit.id,
         "author": commit.author.name,
         "email": commit.author.email,
+        **({"with": [*programs]} if (programs := credited(commit.message)) else {}),
         "date": iso_timestamp(commit.when),
         "message": commit.message,
         **({"path": commit.addresses[0].path} if of_page else {}),

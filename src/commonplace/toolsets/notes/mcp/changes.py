@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 
 from commonplace.domain.addresses import Address, fold
+from commonplace.domain.changes import people_of
 from commonplace.domain.errors import GitError, InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.markdown.paths import ends_path
 from commonplace.domain.proposals import ServedView
@@ -26,7 +27,6 @@ from commonplace.toolsets.notes.service.page_history import (
     ChangeFilter,
     PageCommit,
     commits,
-    credited,
     deleted_pages,
     gone_pages,
 )
@@ -200,9 +200,7 @@ def _commit_line(one: PageCommit, page: Address | None) -> str:
     """One commit; with the pages that it changed, if the answer is not about one page under its current path."""
     when = datetime.fromtimestamp(one.commit.when, UTC)
     subject = line_of(one.commit.message.partition("\n")[0], 100)
-    credited = [f"with {name}" for name in one.credits[:MAX_PEOPLE_NAMED]]
-    others = len(one.credits) - len(credited)
-    people = ", ".join([one.commit.author.name, *credited, *([f"and {others} more"] if others else [])])
+    people = people_of(one.commit)
     names = [address.path for address in one.pages[:MAX_PAGES_NAMED]]
     more = f" and {len(one.pages) - len(names)} more" if len(one.pages) > len(names) else ""
     touched = f": {', '.join(names)}{more}" if names and one.pages != (page,) else ""
@@ -241,9 +239,8 @@ def _section_lines(collection: Collection, wanted: ChangeFilter) -> list[str]:
         name = line_of(one.section.heading, 80) if one.section.level else "(beginning)"
         said = "not committed"
         if one.commit is not None:
-            names = [one.commit.author.name, *(f"with {name}" for name in credited(one.commit.message))]
             when = datetime.fromtimestamp(one.commit.when, UTC)
-            said = f"{when:%Y-%m-%d} {', '.join(names)} {one.commit.id[:10]}"
+            said = f"{when:%Y-%m-%d} {people_of(one.commit)} {one.commit.id[:10]}"
         lines.append(f"{'  ' * max(0, one.section.level - 1)}- {name}: {said}")
     return lines
 
@@ -295,7 +292,7 @@ def _deleted_lines(call: Call, collection: Collection, wanted: ChangeFilter) -> 
         what = f"moved to {one.moved_to}" if one.moved_to else "deleted"
         who = "and not committed yet"
         if one.deleted_in is not None:
-            who = f"{day(one.deleted_in.when)} by {one.deleted_in.author.name} in {one.deleted_in.id[:10]}"
+            who = f"{day(one.deleted_in.when)} by {people_of(one.deleted_in)} in {one.deleted_in.id[:10]}"
         how = (
             ""
             if one.moved_to

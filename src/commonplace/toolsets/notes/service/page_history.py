@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from commonplace.domain.addresses import Address
-from commonplace.domain.changes import Commit
+from commonplace.domain.changes import Commit, credited
 from commonplace.domain.errors import NotFoundError
 from commonplace.services.collections import Collection
 from commonplace.services.history import last_commits, moved_on
@@ -16,8 +16,6 @@ BATCH_COMMITS = 50
 """Number of commits read per batch."""
 MAX_COMMITS = 5_000
 """Maximum number of commits read for one answer."""
-CREDITS = ("co-authored-by:", "assisted-by:", "generated-by:")
-"""Beginnings of message lines that credit an agent or a program, lower case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +105,6 @@ def gone_pages(collection: Collection) -> list[Address]:
             when[item.address] = max(int(item.when), when.get(item.address, 0))
     there = collection.index.revisions()
     return sorted(when.keys() - there.keys(), key=lambda one: (-when[one], one.path))
-
-
-def credited(message: str) -> tuple[str, ...]:
-    """The agents and programs that a commit's message credits."""
-    lines = (line.strip() for line in message.splitlines())
-    found = (line.partition(":")[2].partition("<")[0].strip() for line in lines if line.lower().startswith(CREDITS))
-    return tuple(dict.fromkeys(name for name in found if name))
 
 
 def _walk(collection: Collection, address: Address | None, go_on: Callable[[], None]) -> Iterator[Commit]:

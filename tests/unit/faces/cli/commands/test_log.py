@@ -21,6 +21,16 @@ def test_a_page_has_its_own_commits_and_the_folder_all(shell: Shell, repo: GitRe
     assert shell.ok("log", "--offset", "9").stderr == "No commits.\n"
 
 
+def test_the_programs_and_agents_that_a_message_credits_are_named_beside_the_author(
+    shell: Shell, repo: GitRepo
+) -> None:
+    repo.commit("Change tea\n\nCo-Authored-By: claude-code <c@localhost>", **{"drinks/tea.md": "# Tea\n"})
+    row = shell.ok("log", "Tea", "--json").json["commits"][0]
+    assert row["with"] == ["claude-code"]
+    assert f"  {row['author']}, with claude-code  Change tea" in shell.ok("log", "Tea", "--limit", "1").text
+    assert "with" not in shell.ok("log", "idea", "--json").json["commits"][0]
+
+
 def test_a_deleted_page_is_named_by_its_path_and_one_that_never_was_is_not_found(shell: Shell, repo: GitRepo) -> None:
     repo.git("rm", "--quiet", "lonely.md")
     gone = repo.commit("Delete")
