@@ -18,6 +18,8 @@ from commonplace.services.proposals.decisions import FoundProposal
 
 RULES_SHARE = 0.3
 """The part of the budget for purpose and rules."""
+FIRST_SHARE = 0.75
+"""The part of that for a page before the last."""
 NEWS_SHARE = 0.2
 """The part of the budget for what changed, and for what waits for a person."""
 MIN_LINE = 60
@@ -43,7 +45,9 @@ def brief_lines(brief: Brief, proposals: Sequence[FoundProposal], room: int, pat
         lines.add(one)
     part = lines.part(RULES_SHARE)
     for number, page in enumerate(brief.rules):
-        part.add(f"{path_of(page.collection, page.address.path)}: {_rule_text(page, is_first=number == 0)}")
+        own = part.part(1 if number + 1 == len(brief.rules) else FIRST_SHARE)
+        own.add(f"{path_of(page.collection, page.address.path)}: {_rule_text(page, is_first=number == 0)}")
+        part.take(own)
     lines.take(part)
     part = lines.part(NEWS_SHARE)
     for line in [*_change_lines(brief, path_of), *map(proposal_line, proposals[:MAX_PROPOSALS])]:

@@ -36,7 +36,7 @@ def test_what_is_added_is_read_again_in_order(tmp_path: Path) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "activity").iterdir())
 
 
-def test_it_is_kept_for_30_days(tmp_path: Path) -> None:
+def test_it_is_kept_for_90_days(tmp_path: Path) -> None:
     now = [NOW]
     log = FileAccessLog(tmp_path, lambda: now[0])
     log.add(access(NOW, commit="c" * 40))

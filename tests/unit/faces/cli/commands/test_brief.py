@@ -1,0 +1,23 @@
+"""`commonplace brief`: what matters for a task, within a budget."""
+
+from __future__ import annotations
+
+from commonplace.domain.tokens import tokens_of
+from shell import Shell
+from support import GitRepo
+
+
+def test_rules_changes_and_sections_are_told(shell: Shell, repo: GitRepo) -> None:
+    repo.commit("Rules", **{"AGENTS.md": "# Rules\n\nPlain words.\n", "walrus.md": "# Walrus\n\nIt swims.\n"})
+    told = shell.ok("brief", "how does a walrus swim", "--since", "yesterday", "--max-tokens", "400")
+    assert told.lines[0] == "AGENTS.md: # Rules"
+    assert "walrus.md (" in told.text
+    assert "[walrus.md#walrus] changed since Walrus" in told.text
+    assert tokens_of(told.text) <= 400
+    row = shell.ok("brief", "--json").json
+    assert row["since"] is None
+    assert row["lines"][0] == "AGENTS.md: # Rules\nPlain words."
+
+
+def test_a_moment_that_is_none_is_refused(shell: Shell) -> None:
+    assert "'someday' is no date" in shell("brief", "--since", "someday").stderr

@@ -1,0 +1,47 @@
+"""Bringing pages and sections back by the tool `restore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.errors import ForbiddenError, GitError, InvalidInputError, KnowledgeError
+from commonplace.faces.mcp.toolset import Call, Tier
+from commonplace.services.services import Services
+from commonplace.services.sessions import SessionMemory
+from commonplace.toolsets.notes.mcp import writes
+from commonplace.toolsets.notes.mcp.parameters import NotesDelete, NotesRead, NotesRestore
+from commonplace.toolsets.notes.mcp.queries import read
+from commonplace.toolsets.notes.mcp.restoration import restore
+from indexed import Indexed
+
+
+def call_on(base: Indexed, tier: Tier = "write") -> Call:
+    services = Services(collections=base.collections)
+    return Call(services=services, tier=tier, progress=lambda *_: None, session=SessionMemory())
+
+
+def test_a_deleted_page_comes_back_from_the_trash_without_git(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n\nOnly here.\n"}) as base:
+        call = call_on(base)
+        read(call, NotesRead(page="a"))
+        assert 'Back: restore {"page": "a.md"}' in str(writes.delete(call, NotesDelete(page="a")))
+        assert str(restore(call, NotesRestore(page="a.md"))).startswith("Restored a.md rev ")
+        assert (base.folder / "a.md").read_text() == "# A\n\nOnly here.\n"
+
+
+def test_what_cannot_come_back_says_why(tmp_path: Path) -> None:
+    with Indexed(tmp_path, {"a.md": "# A\n\n## B\n\nb\n"}) as base:
+        call = call_on(base)
+        for given, kind, said in (
+            ({}, InvalidInputError, "What is to come back"),
+            ({"page": "a", "session": "0" * 16}, InvalidInputError, "What is to come back"),
+            ({"page": "a", "section": "B"}, InvalidInputError, "As it was when"),
+            ({"page": "a", "section": "B", "at": "yesterday"}, GitError, "no history"),
+            ({"page": "none.md"}, KnowledgeError, "none"),
+        ):
+            with pytest.raises(kind, match=said):
+                restore(call, NotesRestore.model_validate(given))
+        with pytest.raises(ForbiddenError, match="needs the tier write"):
+            restore(call_on(base, "propose"), NotesRestore(session="0" * 16))
