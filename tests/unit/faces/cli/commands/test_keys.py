@@ -22,10 +22,16 @@ def test_a_key_is_shown_once_and_listed_until_it_is_revoked(shell: Shell) -> Non
         "bytes_per_hour": None,
     }
     listed = shell.ok("keys", "list", "--json")
-    assert listed.json == {"keys": [made["key"]]}
+    assert listed.json == {"keys": [made["key"] | {"last_used": None}]}
     secret = made["token"].removeprefix("cpk_")
     assert secret not in listed.text
-    assert shell.ok("keys", "list").lines == [f"{made['key']['id']}  write  {made['key']['created']}  laptop  notes"]
+    line = f"{made['key']['id']}  write    {made['key']['created']}  laptop  notes; not used"
+    assert shell.ok("keys", "list").lines == [line]
+    limited = shell.ok("keys", "limit", "laptop", "--folder", "inbox", "--pages-per-hour", "3", "--json").json[
+        "limited"
+    ]
+    assert limited == made["key"] | {"folders": ["inbox"], "pages_per_hour": 3}
+    assert shell.ok("keys", "limit", "laptop", "--json").json == {"limited": made["key"]}
     assert shell.ok("keys", "revoke", "laptop", "--json").json == {"revoked": made["key"]}
     assert shell.ok("keys", "list", "--json").json == {"keys": []}
 
