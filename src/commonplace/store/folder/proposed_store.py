@@ -6,12 +6,12 @@ Nothing that is served is written: neither files, nor Git's index, nor a branch 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from commonplace.domain.activity import PlannedWrite, watching_write
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Author, FileStat, Receipt, Revision
-from commonplace.domain.errors import InvalidInputError, NotFoundError
+from commonplace.domain.errors import ConflictError, InvalidInputError, NotFoundError
 from commonplace.domain.ports import Store, Transaction
 from commonplace.domain.proposals import Proposer, ServedView, record_proposed
 from commonplace.domain.revisions import revision_of
@@ -137,6 +137,7 @@ class ProposedStore(ServedView):
     def transaction(self, message: str, author: Author | None = None) -> Generator[Transaction]:
         """One write: checked as a write to the folder is, and one commit of the proposal's branch at its end."""
         with self._branches.locked():
+            self._require_undecided()
             draft = _ProposalDraft(self._served, self.changed(), self._branches, self._hides)
             yield draft
             changes = draft.changes()
@@ -150,6 +151,21 @@ class ProposedStore(ServedView):
                     done(commit)
                 record_proposed(self.name, self._identifier)
             draft.acknowledge(commit)
+
+    def _require_undecided(self) -> None:
+        """Check that nobody decided on the proposal since the call began: its id must not name another one.
+
+        Raises:
+            ConflictError: kind "proposal": it is closed.
+        """
+        with suppress(NotFoundError):  # the first write begins it
+            now = self._branches.proposal(self._identifier)
+            if now.state != "open":
+                raise ConflictError(
+                    f"The proposal {now.id} was {now.state} meanwhile. Nothing was written.",
+                    kind="proposal",
+                    hint="Repeat the call: it begins another proposal, on what is served now.",
+                )
 
     def _write_of(self, draft: _ProposalDraft, changes: Mapping[Address, bytes | None]) -> PlannedWrite:
         before = {address: draft.before(address) for address in changes}
