@@ -11,8 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, Request, expect
 
 from browser import needs_browser, opened, running
+from browser.accessibility import violations
 from commonplace.faces.web.urls import Urls
 from hostile.scripts import pages
+from npm import needs_npm
 from serving import Server, served
 from support import Amount, new_repo
 
@@ -32,6 +34,9 @@ FILES: dict[str, str | bytes] = {
     "x[^1]\n\n[^1]: A note.\n" + "Line.\n\n" * 60,
     "guides/plain.md": "# Plain\n\nNothing but words about installing.\n",
     "files/pic.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
+    "guides/versions.md": '# Versions\n\n=== "Linux"\n\n    Use make.\n\n=== "macOS"\n\n    Use brew.\n\n'
+    '::: moniker range=">=tool-10"\n## New way\n::: moniker-end\n\n::: moniker range="<=tool-9"\nThe old way.\n'
+    "::: moniker-end\n\n```py [a.py] {2}\na = 1\nb = 2\n```\n",
     "broken.md": "---\ntags: [a\n---\n# Broken\n\nText.\n",
 }
 
@@ -239,3 +244,28 @@ def test_a_page_weighs_little(page: Page, server: Server) -> None:
     opened(page, f"{server.url}/p/guides/plain")
 
     assert 0 < sum(weights) <= 120_000
+
+
+@needs_npm
+def test_tabs_and_versions_show_one_part_at_a_time_and_a_link_to_a_hidden_part_shows_it(
+    page: Page, server: Server
+) -> None:
+    opened(page, f"{server.url}/p/guides/versions")
+    expect(page.get_by_text("Use make.")).to_be_visible()
+    expect(page.get_by_text("Use brew.")).to_be_hidden()
+    page.get_by_text("macOS").click()
+    expect(page.get_by_text("Use brew.")).to_be_visible()
+    expect(page.get_by_text("Use make.")).to_be_hidden()
+    expect(page.locator(".line.marked")).to_have_text("b = 2")
+    assert page.get_by_text("Use brew.").bounding_box()["x"] < 700  # type: ignore[index]
+    version = page.get_by_label("Version")
+    expect(page.get_by_text("The old way.")).to_be_visible()
+    version.select_option("tool-10")
+    expect(page.get_by_text("The old way.")).to_be_hidden()
+    expect(page.locator("#new-way")).to_be_visible()
+    page.reload()
+    expect(version).to_have_value("tool-10")
+    page.evaluate("sessionStorage.setItem('version', 'tool-9')")
+    opened(page, f"{server.url}/p/guides/versions#new-way")
+    expect(page.locator("#new-way")).to_be_visible()
+    assert violations(page) == []

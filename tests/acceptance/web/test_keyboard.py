@@ -154,3 +154,22 @@ def test_parts_that_scroll_are_reached(page: Page, server: Server) -> None:
     )
 
     assert unreachable == []
+
+
+def test_a_question_mark_lists_the_keys_and_each_does_what_it_says(page: Page, server: Server) -> None:
+    opened(page, f"{server.url}/p/Betrieb/Gezeiten")
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("search, also Ctrl K")
+    expect(keys).not_to_contain_text("edit this page")  # nobody can edit here
+    page.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
+    following = page.locator(".around a[rel=next]").get_attribute("href")
+    page.keyboard.press("]")
+    page.wait_for_url(f"{server.url}{following}")
+    page.keyboard.press("[")
+    page.wait_for_url(f"{server.url}/p/Betrieb/Gezeiten")
+    page.keyboard.press("/")
+    page.keyboard.type("?]")
+    expect(page.locator("#ui-search")).to_have_value("?]")
+    expect(keys).to_have_count(0)

@@ -1,4 +1,5 @@
 // What pages do beside being read. Every page works without this file but for search as you type and live notices.
+import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startNavigation } from "./navigation.js";
 import { startPreviews } from "./previews.js";
@@ -8,6 +9,7 @@ import { startTasks } from "./tasks.js";
 
 startTheme();
 startSearch();
+startKeys();
 startNavigation();
 startPreviews();
 startLive(enhance);

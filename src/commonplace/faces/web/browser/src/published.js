@@ -1,4 +1,5 @@
 // What scripts add to published files: no server answers, so search reads the index that was written beside the pages.
+import { startKeys } from "./keys.js";
 import { startNavigation } from "./navigation.js";
 import { enhance, startOutline, startTheme } from "./reading.js";
 import { startSearch } from "./search.js";
@@ -9,6 +10,7 @@ let engine = null;
 
 startTheme();
 startNavigation();
+startKeys();
 enhance(document);
 startOutline();
 restoreTheme();

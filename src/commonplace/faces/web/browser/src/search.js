@@ -1,4 +1,5 @@
 // The search box: `/` and Ctrl-K reach it, hits appear while somebody types, the keyboard chooses among them.
+import { isTyping } from "./keys.js";
 
 /** Args: `find` gives the nodes to show for a query, at a moment or now; null when it failed. */
 export function startSearch(find = findOnServer) {
@@ -15,9 +16,7 @@ export function startSearch(find = findOnServer) {
   input.setAttribute("aria-controls", "ui-suggestions");
 
   document.addEventListener("keydown", (event) => {
-    // Inside a shadow root, `target` is its host.
-    const typing = event.composedPath()[0].closest?.("input, textarea, select, [contenteditable]");
-    const slash = event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey;
+    const slash = event.key === "/" && !isTyping(event);
     if (slash || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k")) {
       event.preventDefault();
       input.focus();
