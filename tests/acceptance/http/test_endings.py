@@ -29,6 +29,8 @@ AT_ONCE = 4
 """Number of processes that run at once, on one cache."""
 BAD = re.compile(rb"Traceback|terminate called|Error|Exception|fatal", re.IGNORECASE)
 """What no ending may write."""
+CANCELLED = re.compile(rb".*timeout graceful shutdown exceeded\n")
+"""What a server says of a request that outlasts its time to end, as on a machine with much other work."""
 EDITOR: JsonObject = {"processId": None, "rootUri": None, "capabilities": {}}
 REQUEST, GREETING = (
     json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
@@ -95,4 +97,4 @@ def test_every_end_is_clean(face: str, tmp_path: Path, amount: Amount) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         ends = pool.map(partial(ended, face, tmp_path), caches, pauses)
         for code, said in ends:
-            assert (code, BAD.findall(said)) == (0, []), said.decode()
+            assert (code, BAD.findall(CANCELLED.sub(b"", said))) == (0, []), said.decode()
