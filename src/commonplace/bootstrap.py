@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from commonplace.domain.findings import Diagnostic
     from commonplace.domain.ports import Index, Progress, Store
     from commonplace.domain.semantic import Reranker, SemanticIndex
+    from commonplace.domain.status import Status
     from commonplace.embed import EmbeddingService
     from commonplace.index.local import LocalIndex
     from commonplace.index.process import OtherProcesses
@@ -223,7 +224,22 @@ class Application:
             follower,
             reranker=self._reranker,
             other_names=others,
+            status_names=self._status_names,
         )
+
+    @cached_property
+    def _status_names(self) -> Mapping[str, Status]:
+        """Statuses by the names that pages use."""
+        from commonplace.domain.status import status_names
+
+        try:
+            return status_names(self.settings.status_names)
+        except ValueError as error:
+            raise ConfigError(
+                f"Invalid status name {str(error)!r}.",
+                kind="setting",
+                hint="status_names are pairs such as outdated=superseded.",
+            ) from error
 
     def _meaning(self, index: LocalIndex, store: Store, base: SharedBase | None) -> SemanticIndex | None:
         """The semantic index of a collection; None if search by meaning is switched off."""

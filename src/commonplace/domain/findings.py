@@ -37,7 +37,15 @@ RULES: Mapping[str, Severity] = {
     "broken_link": Severity.WARNING,
     "dead_anchor": Severity.WARNING,
     "contradiction": Severity.WARNING,
+    # Citations of a page.
+    "quotation_missing": Severity.WARNING,
+    "source_missing": Severity.WARNING,
+    "source_superseded": Severity.WARNING,
+    "replacement_missing": Severity.WARNING,
+    "source_changed": Severity.INFO,
+    "source_moved": Severity.INFO,
     # A page among the others.
+    "other_value": Severity.INFO,
     "duplicate_id": Severity.ERROR,
     "duplicate_title": Severity.WARNING,
     "same_text": Severity.WARNING,

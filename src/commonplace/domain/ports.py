@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.addresses import Address
     from commonplace.domain.changes import Author, Commit, CommitSpan, FileStat, Receipt, Revision, Trash
+    from commonplace.domain.citations import Citation
     from commonplace.domain.documents import Document
     from commonplace.domain.links import LinkLookup
     from commonplace.domain.query import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
         SyncReport,
     )
     from commonplace.domain.sites import Surroundings
+    from commonplace.domain.status import DeclaredStatus
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of finished steps and of all steps.
@@ -371,6 +373,17 @@ class Index(Protocol):
 
     def records(self) -> Sequence[Record]:
         """All records by path. Those of unchanged documents are the same objects as before."""
+        ...
+
+    def statuses(self) -> Mapping[Address, Sequence[DeclaredStatus]]:
+        """The declared statuses of documents and their sections, of those that declare any, by path.
+
+        Opens no document. The mapping is shared between callers and never changed.
+        """
+        ...
+
+    def citations(self) -> Mapping[Address, Sequence[Citation]]:
+        """The citations of the documents that have any, by path. Opens no document; shared, as `statuses`."""
         ...
 
     def search(self, query: SearchQuery) -> SearchResult:

@@ -15,6 +15,7 @@ from commonplace.domain.json import Json
 if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.similarity import SimilarityScores
     from commonplace.domain.snippets import HighlightTerms
+    from commonplace.domain.status import TextStatus
 
 SortKey = Literal["path", "title", "type", "date", "created", "updated", "updated_day", "score"]
 """Sort key of a list. `updated_day` compares days only, so that documents of one day are sorted by path."""
@@ -98,6 +99,8 @@ class SearchQuery:
     """Similarities of the documents within the filter; None for a search by words only."""
     words: bool = True
     """Whether the words are searched; if false, only similarity counts."""
+    status: str = ""
+    """A `statuses.StatusChoice` to which `services.searches` narrows the search; "" for any."""
     scale: float = 0.0
     """Divisor of keyword scores before they are added to similarities; 0 for the best document's score."""
 
@@ -146,6 +149,8 @@ class SectionHit:
     snippet: str
     """Plain text that contains a matched word if the section has one."""
     score: float
+    status: TextStatus | None = None
+    """Whether the section holds; None if neither it nor its page declares anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +163,13 @@ class Hit:
     sections: tuple[SectionHit, ...] = ()
     titled: bool = False
     """Whether the query equals the document's title or one of its aliases. Such hits come first."""
+    status: TextStatus | None = None
+    """Whether the document, or the section by which it answers, holds; None if neither declares anything."""
+
+    @property
+    def is_lapsed(self) -> bool:
+        """Whether what answers is superseded, retired or expired."""
+        return self.status is not None and self.status.is_lapsed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from math import floor
@@ -16,6 +15,7 @@ from commonplace.domain.changes import Revision
 from commonplace.domain.documents import Document, Finding, Severity
 from commonplace.domain.json import Json, JsonObject
 from commonplace.domain.query import Filter, Record
+from commonplace.domain.words.moments import normal_date
 
 DATE_KEYS = ("date", "pubDate", "publishDate")
 TYPED_CREATED_KEYS = ("created_at", "created", "date_created", "pubDate", "publishDate")
@@ -45,7 +45,6 @@ MAX_FIELD_DEPTH = 4
 """Maximum depth of nested mappings for `outer.inner` field names."""
 
 _DAY_CHARS = len("2024-05-31")
-_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 
 
 def identifier_of(document: Document) -> str:
@@ -83,21 +82,6 @@ def build_record(document: Document, revision: Revision) -> Record:
         frontmatter=values,
         findings=document.findings,
     )
-
-
-def normal_date(value: Json) -> str:
-    """A date or timestamp as `YYYY-MM-DD…`; "" if the value is neither."""
-    if not isinstance(value, str):
-        return ""
-    text = value.strip()
-    found = _DAY.match(text)
-    if not found:
-        return ""
-    try:
-        day = date(int(found[1]), int(found[2]), int(found[3])).isoformat()
-    except ValueError:
-        return ""
-    return day + text[found.end() :]
 
 
 def normal_timestamp(value: Json) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Container, Generator, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.changes import Revision
+from commonplace.domain.citations import Citation
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.documents import Document
 from commonplace.domain.errors import IndexingError, KnowledgeError, NotFoundError
@@ -30,10 +31,19 @@ from commonplace.domain.query import (
     SyncReport,
 )
 from commonplace.domain.sites import SiteTree, Surroundings
+from commonplace.domain.status import DeclaredStatus
 from commonplace.index import references
 from commonplace.index.catalogue import listing
 from commonplace.index.catalogue.database import read_meta, read_number, stored_sites
-from commonplace.index.catalogue.document_rows import document_key, fragments_of, record_at, records_where, revisions_in
+from commonplace.index.catalogue.document_rows import (
+    citations_by_address,
+    document_key,
+    fragments_of,
+    record_at,
+    records_where,
+    revisions_in,
+    statuses_by_address,
+)
 from commonplace.index.catalogue.links import NAMED
 from commonplace.index.catalogue.other_files import DiskStore
 from commonplace.index.document_dates import DateUpdater
@@ -179,6 +189,14 @@ class LocalIndex:
     def records(self) -> Sequence[Record]:
         """All records by path. Those of unchanged documents are the same objects as before."""
         return self._query(IndexView.records)
+
+    def statuses(self) -> Mapping[Address, Sequence[DeclaredStatus]]:
+        """The declared statuses of documents and sections. Shared, so never to be changed."""
+        return self._query(lambda view: view.cached("statuses", statuses_by_address))
+
+    def citations(self) -> Mapping[Address, Sequence[Citation]]:
+        """The citations of the documents that have any. Shared, so never to be changed."""
+        return self._query(lambda view: view.cached("citations", citations_by_address))
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Ranked documents with their best sections."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # a server answers its client before it loads these modules
     from commonplace.domain.proposals import ProposalStates
     from commonplace.domain.query import Record
     from commonplace.domain.semantic import Reranker, SemanticIndex
+    from commonplace.domain.status import Status
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,10 @@ class Collection:
     """The cross-encoder that reorders the best hits by meaning; None if no server is set."""
     other_names: frozenset[str] = frozenset()
     """Further names by which links and callers mean it: `name` in `kb.yaml`, and the folder's."""
+    day: str = ""
+    """The day on which a past state is looked at, `YYYY-MM-DD`; "" for today."""
+    status_names: Mapping[str, Status] | None = None
+    """Statuses by the lower-case names that pages use; None for the built-in names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,16 @@ from typing import TypeVar
 
 from commonplace.domain.documents import Document, Section
 from commonplace.domain.errors import NotFoundError
-from commonplace.domain.query import Record, SearchQuery
+from commonplace.domain.query import Record, SearchQuery, SectionHit
 from commonplace.domain.ranking import Span, around, chosen_text, paragraph_worths, paragraphs, query_words
 from commonplace.domain.semantic import TARGET_CHARS
 from commonplace.domain.similarity import SearchMode
+from commonplace.domain.status import TextStatus
 from commonplace.domain.tokens import fitting, size_of
 from commonplace.domain.words.grams import WORD
 from commonplace.services.collections import Collection
 from commonplace.services.searches import FoundHit, search
+from commonplace.services.statuses import CollectionStatuses
 
 MAX_EVIDENCE_DOCUMENTS = 12
 """Maximum number of documents that are opened."""
@@ -56,6 +58,13 @@ class EvidenceSection:
     """The words of the question that a part of the text should contain, casefolded."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
     """Scores by paragraph."""
+    status: TextStatus | None = None
+    """Whether the section holds; None if neither it nor its page declares anything."""
+
+    @property
+    def is_lapsed(self) -> bool:
+        """Whether the section is superseded, retired or expired."""
+        return self.status is not None and self.status.is_lapsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +205,7 @@ def _by_paragraphs(found: Sequence[EvidenceSection], question: str) -> list[Evid
         factors = [floor + (1 - floor) * share if floor or share < best else 1.0 for share in shares]
         scores = {part: one.score * factor for part, factor in zip(parts, factors, strict=True)}
         ranked.append(replace(one, score=max(scores.values(), default=one.score), scores=scores, words=words))
-    return sorted(ranked, key=lambda one: -one.score)
+    return sorted(ranked, key=lambda one: (one.is_lapsed, -one.score))
 
 
 def _sections(found: FoundHit, place: float, count: int) -> Iterator[EvidenceSection]:
@@ -211,21 +220,34 @@ def _sections(found: FoundHit, place: float, count: int) -> Iterator[EvidenceSec
     for section in hit.sections[:count]:
         if section.ordinal >= len(document.sections) or section.ordinal in taken:
             continue
-        text, ordinals = _text(document, section.ordinal)
+        text, ordinals = _text(document, section.ordinal, _others(found, section))
         taken |= ordinals
         anchors = tuple(document.sections[at].anchor for at in sorted(ordinals))
         of = document.sections[section.ordinal]
         score = DOCUMENT_WEIGHT * place + (1 - DOCUMENT_WEIGHT) * place * section.score / highest
-        yield EvidenceSection(found.collection, hit.record, of.path, of.anchor, text, anchors, score)
+        yield EvidenceSection(
+            found.collection, hit.record, of.path, of.anchor, text, anchors, score, status=section.status
+        )
 
 
-def _text(document: Document, ordinal: int) -> tuple[str, set[int]]:
-    """The text of a section with small sections below or after it, and the ordinals of these sections."""
+def _others(found: FoundHit, section: SectionHit) -> Callable[[int], bool]:
+    """Whether a section of a hit's document lapsed and this one has not, or the other way round."""
+    if section.status is None:
+        return lambda _: False
+    statuses, is_lapsed = CollectionStatuses(found.collection), section.status.is_lapsed
+    return lambda ordinal: statuses.at(found.hit.record.address, ordinal).is_lapsed != is_lapsed
+
+
+def _text(document: Document, ordinal: int, is_other: Callable[[int], bool]) -> tuple[str, set[int]]:
+    """The text of a section with small sections below or after it, and the ordinals of these sections.
+
+    The first section that `is_other` names, by its ordinal, ends the text.
+    """
     source = document.source
     first = document.sections[ordinal]
     end, ordinals = first.end, {ordinal}
     for section in document.sections[ordinal + 1 :]:
-        if section.end - first.content > TARGET_CHARS or not _below(first, section):
+        if section.end - first.content > TARGET_CHARS or not _below(first, section) or is_other(section.ordinal):
             break
         end = section.end
         ordinals.add(section.ordinal)

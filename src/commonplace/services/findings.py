@@ -29,6 +29,7 @@ from commonplace.domain.site_file import SITE_FILE
 from commonplace.services import links
 from commonplace.services.collections import Collection, Collections
 from commonplace.services.extensions import Deadline
+from commonplace.services.health.contradictions import changed_claim_findings
 from commonplace.services.health.entry_rules import entry_findings, is_entry
 from commonplace.services.health.finding_cache import FindingCache
 from commonplace.services.health.page_rules import (
@@ -253,6 +254,9 @@ def new_findings(
                 same[_sameness(issue)] -= 1
             elif issue.severity is not Severity.INFO or issue.rule == "unportable_name":
                 issues.append(issue)
+        issues += _Reporter(collection, {}).issues(
+            (address, one) for one in changed_claim_findings(collection, old, new)
+        )
     if old is not None:
         issues += _incoming(collection, old, new)
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from commonplace.domain.addresses import Address
 from commonplace.domain.errors import NotFoundError, UnavailableError
@@ -15,6 +16,7 @@ from commonplace.domain.words.amounts import amount
 from commonplace.services.collections import Collection
 from commonplace.services.denials import denial_of, unknown_notice
 from commonplace.services.listing import in_order
+from commonplace.services.statuses import NOTHING_CURRENT, current_first, is_lapsed_chunk, narrowed
 
 MAX_RERANKED_HITS = 20
 """Maximum number of the best hits that are reranked."""
@@ -82,11 +84,13 @@ def _found(collections: Sequence[Collection], query: SearchQuery, mode: SearchMo
     uncompared = "" if mode == "keyword" or not _is_best_first(query) else _uncompared_notice(collections)
     notice = " ".join(dict.fromkeys(filter(None, (denied, *(result.notice for _, result in results), uncompared))))
     hits = [FoundHit(collection, hit) for collection, result in results for hit in result.hits]
+    if hits and not query.offset and query.status in {"", "any"} and all(found.hit.is_lapsed for found in hits):
+        notice = " ".join(filter(None, (NOTHING_CURRENT, notice)))
     total = sum(result.total for _, result in results)
     if len(collections) == 1:
         return FoundHits(tuple(hits), total, notice)
     if query.sort == "score":
-        hits.sort(key=lambda found: (not found.hit.titled, -found.hit.score))
+        hits.sort(key=lambda found: (found.hit.is_lapsed, not found.hit.titled, -found.hit.score))
     else:
         hits = in_order(hits, lambda found: found.hit.record, query.sort, descending=query.descending)
     return FoundHits(tuple(hits[query.offset : query.offset + query.limit]), total, notice)
@@ -104,7 +108,8 @@ def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[l
         reranker: The cross-encoder.
     """
     first = [found for found in hits[:MAX_RERANKED_HITS] if found.hit.titled]
-    some = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled]
+    some = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled and not found.hit.is_lapsed]
+    lapsed = [found for found in hits[:MAX_RERANKED_HITS] if not found.hit.titled and found.hit.is_lapsed]
     if len(some) < 2:  # noqa: PLR2004 - one hit needs no order
         return list(hits), ""
     try:
@@ -115,7 +120,7 @@ def reranked(hits: Sequence[FoundHit], text: str, reranker: Reranker) -> tuple[l
     moved = [
         replace(some[at], hit=replace(some[at].hit, score=some[place].hit.score)) for place, at in enumerate(order)
     ]
-    return [*first, *moved, *hits[MAX_RERANKED_HITS:]], ""
+    return [*first, *moved, *lapsed, *hits[MAX_RERANKED_HITS:]], ""
 
 
 def _passage(found: FoundHit) -> str:
@@ -141,12 +146,16 @@ def search_collection(collection: Collection, *queries: SearchQuery) -> list[Sea
     Raises:
         InvalidInputError: the text is blank.
     """
-    results = [collection.index.search(query) for query in queries]
+
+    def answered(query: SearchQuery) -> SearchResult:
+        return current_first(collection, query, collection.index.search(query), collection.index.search)
+
+    results = list(map(answered, queries))
     denial = denial_of([collection], queries, results)
     if denial is None:
         return results
     for change in denial.instead:
-        results = [collection.index.search(change(query)) for query in queries]
+        results = [answered(change(query)) for query in queries]
         if any(result.total for result in results):
             break
     notice = denial.notice(has_hits=any(result.total for result in results))
@@ -171,9 +180,21 @@ def _answered(
 def _results(
     collections: Sequence[Collection], query: SearchQuery, mode: SearchMode
 ) -> list[tuple[Collection, SearchResult]]:
-    asked = _with_meaning(collections, query, mode)
+    asked = _with_meaning(
+        [(one, replace(query, filter=narrowed(one, query.filter, query.status))) for one in collections], mode
+    )
     found = _answers([(collection.index, one) for collection, one in zip(collections, asked, strict=True)])
-    return list(zip(collections, found, strict=True))
+    return [
+        (collection, current_first(collection, one, result, partial(_again, collection, mode)))
+        for collection, one, result in zip(collections, asked, found, strict=True)
+    ]
+
+
+def _again(collection: Collection, mode: SearchMode, query: SearchQuery) -> SearchResult:
+    """The result of a query that was asked with another filter before, to which its similarities belong."""
+    (asked,) = _with_meaning([(collection, query)], mode)
+    (result,) = _answers([(collection.index, replace(asked, scale=query.scale))])
+    return result
 
 
 def _answers(asked: Sequence[tuple[Index, SearchQuery]]) -> list[SearchResult]:
@@ -203,6 +224,7 @@ def nearest_chunks(collection: Collection, text: str, count: int, each: int) -> 
     kept = {hit.record.address.path for hit in shared.hits}
     near = tuple(one for one in found if one.similarity >= FLOOR or one.path in kept)
     unknown = "" if shared.known else unknown_notice(collection, SearchQuery(text=text), has_hits=bool(near))
+    near = tuple(sorted(near, key=is_lapsed_chunk(collection)))
     return FoundChunks(near, " ".join(filter(None, (unknown, _uncompared_notice([collection])))))
 
 
@@ -216,15 +238,18 @@ def semantic_search_off() -> UnavailableError:
     )
 
 
-def _with_meaning(collections: Sequence[Collection], query: SearchQuery, mode: SearchMode) -> list[SearchQuery]:
-    """The query for each collection, with the similarities of its documents if the mode needs them."""
+def _with_meaning(queries: Sequence[tuple[Collection, SearchQuery]], mode: SearchMode) -> list[SearchQuery]:
+    """The query of each collection, with the similarities of its documents if the mode needs them."""
+    if not queries:
+        return []
+    query = queries[0][1]
     if mode == "keyword" or not query.text.strip() or (mode == "hybrid" and not _is_best_first(query)):
-        return [query for _ in collections]
+        return [one for _, one in queries]
     if mode == "semantic":
-        return [replace(query, similarity=_nearest(one, query), words=False) for one in collections]
-    asked = [replace(query, similarity=_near(collection, query)) for collection in collections]
+        return [replace(one, similarity=_nearest(collection, one), words=False) for collection, one in queries]
+    asked = [replace(one, similarity=_near(collection, one)) for collection, one in queries]
     if len(asked) > 1 and any(one.similarity for one in asked):
-        scale = _best_score(collections, query)
+        scale = _best_score(queries)
         return [replace(one, scale=scale) for one in asked]
     return asked
 
@@ -262,8 +287,7 @@ def _nearest(collection: Collection, query: SearchQuery) -> SimilarityScores:
     )
 
 
-def _best_score(collections: Sequence[Collection], query: SearchQuery) -> float:
+def _best_score(queries: Sequence[tuple[Collection, SearchQuery]]) -> float:
     """The best score by words over all collections, by which scores are scaled to be comparable."""
-    asked = replace(query, offset=0, limit=1, sections=0)
-    results = _answers([(collection.index, asked) for collection in collections])
+    results = _answers([(one.index, replace(query, offset=0, limit=1, sections=0)) for one, query in queries])
     return max((result.hits[0].score for result in results if result.hits), default=0.0)

@@ -169,6 +169,14 @@ class Settings:
             default="as the configuration file of the docs tree says",
         ),
     ] = ()
+    status_names: Annotated[
+        tuple[str, ...],
+        Doc(
+            "Further names of statuses in pages, as `NAME=STATUS` (`outdated=superseded`); the statuses are draft,"
+            " current, superseded, retired and expired.",
+            default="none",
+        ),
+    ] = ()
     language: Annotated[
         str | None,
         Doc(

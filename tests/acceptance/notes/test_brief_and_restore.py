@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def writer(repo: GitRepo) -> Iterator[Agent]:
 
 
 def test_a_brief_tells_rules_sections_and_what_changed_since_the_last_session(repo: GitRepo) -> None:
+    time.sleep(1.1)  # the times of commits are whole seconds
     with agent("mcp", repo.path, "--no-embed") as first:
         first.text("search", query="tea")  # waits for the first index
         told = first.text("brief", task="brew green tea")

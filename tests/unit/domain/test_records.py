@@ -14,10 +14,10 @@ from commonplace.domain.records import (
     day_number,
     filter_terms,
     iso_timestamp,
-    normal_date,
     normal_timestamp,
     wanted_terms,
 )
+from commonplace.domain.words.moments import normal_date
 
 
 def record(text: str, path: str = "notes/page.md") -> Record:

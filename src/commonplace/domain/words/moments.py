@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json
 
+_WRITTEN_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _AGO = re.compile(r"(?:last\s+)?(\d{1,4})\s*(h|hours?|d|days?|w|weeks?|months?|years?)(?:\s+ago)?")
 _DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
 _NAMED = {"today": 0, "yesterday": 1, "last week": 7, "a week ago": 7, "week": 7, "last month": 30, "month": 30}
@@ -62,3 +64,18 @@ def require_moment(name: str, text: str) -> datetime:
 
 def _day(moment: datetime, *, end: bool) -> datetime:
     return moment + timedelta(days=1, seconds=-1) if end else moment
+
+
+def normal_date(value: Json) -> str:
+    """A date or timestamp as `YYYY-MM-DD…`; "" if the value is neither."""
+    if not isinstance(value, str):
+        return ""
+    text = value.strip()
+    found = _WRITTEN_DAY.match(text)
+    if not found:
+        return ""
+    try:
+        day = date(int(found[1]), int(found[2]), int(found[3])).isoformat()
+    except ValueError:
+        return ""
+    return day + text[found.end() :]

@@ -43,6 +43,7 @@ OWN_COMMANDS = (
     "undo",
     "publish",
     "check",
+    "review",
     "doctor",
     "index",
     "status",

@@ -9,6 +9,7 @@ from commonplace.domain.addresses import Address, parse_document_address
 from commonplace.domain.errors import KnowledgeError, NotFoundError, StorageError
 from commonplace.domain.json import Json
 from commonplace.domain.query import Record
+from commonplace.domain.status import TextStatus
 from commonplace.faces.cli.output import FAINT, one_line
 from commonplace.faces.cli.session import Session
 from commonplace.services.collections import Collection, Collections, FoundDocument, reference_splits
@@ -92,6 +93,11 @@ def place_json(collection: Collection, record: Record) -> dict[str, Json]:
         "title": record.title,
         "revision": record.revision,
     }
+
+
+def status_json(status: TextStatus | None) -> dict[str, Json]:
+    """The status of a page or section as JSON; empty if it declares none."""
+    return {} if status is None else {"status": {"status": status.status.value, "by": status.by}}
 
 
 def record_json(found: FoundDocument) -> dict[str, Json]:

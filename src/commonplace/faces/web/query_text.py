@@ -1,4 +1,4 @@
-"""The search box: words, and the operators `type:`, `tag:`, `in:`, `base:`, `after:` and `before:`."""
+"""The search box: words, and the operators `type:`, `tag:`, `in:`, `base:`, `status:`, `after:` and `before:`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from commonplace.services.collections import Collection
 
 MAX_CHARS = 1_000
 """Maximum characters of a query."""
-OPERATORS = ("type", "tag", "in", "base", "after", "before")
-_OPERATOR = re.compile(r'(?<!\S)(type|tag|in|base|after|before):(?:"([^"]*)"|(\S+))')
+OPERATORS = ("type", "tag", "in", "base", "status", "after", "before")
+_OPERATOR = re.compile(r'(?<!\S)(type|tag|in|base|status|after|before):(?:"([^"]*)"|(\S+))')
 DAYS = ("after", "before")
 """Operators whose value is a day."""
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -51,6 +51,11 @@ class QueryText:
             updated_from=days.get("after", ""),
             updated_to=days.get("before", ""),
         )
+
+    @property
+    def status(self) -> str:
+        """The status to which the search is narrowed; "" for any."""
+        return next((one.value.casefold() for one in self.chips if one.operator == "status"), "")
 
     def problem(self) -> str:
         """The error in an operator's value; "" if there is none."""

@@ -54,6 +54,7 @@ VIEWS: dict[str, View] = {
     "broken": quality.broken,
     "orphans": quality.orphans,
     "findings": quality.findings,
+    "review": quality.review,
     "attachments": files.attachments,
     "graph": graph.graph,
     "graph.json": graph.graph_json,

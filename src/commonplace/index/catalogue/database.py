@@ -64,6 +64,13 @@ CREATE TABLE name_words (id INTEGER PRIMARY KEY, levels TEXT, words TEXT);
 CREATE TABLE tags (tag TEXT, file INTEGER, shown TEXT, PRIMARY KEY (tag, file)) WITHOUT ROWID;
 CREATE INDEX tags_by_file ON tags (file);
 
+-- What pages and sections declare about whether they hold (`domain.status`), and what pages cite (`domain.citations`).
+CREATE TABLE statuses (
+    file INTEGER, ordinal INTEGER, last INTEGER, word TEXT, replaced_by TEXT, expires TEXT, review TEXT,
+    PRIMARY KEY (file, ordinal)
+) WITHOUT ROWID;
+CREATE TABLE citations (file INTEGER PRIMARY KEY, citations TEXT);
+
 -- Every key by which documents are linked to, and every link with the key that its target is looked up by.
 CREATE TABLE names (key TEXT, file INTEGER, PRIMARY KEY (key, file)) WITHOUT ROWID;
 -- `[[a|b]]` has a row for each side: 1 for `a`, 2 for `b`; any other link has one, 0. `readers` are the bits of

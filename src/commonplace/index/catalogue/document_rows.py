@@ -13,12 +13,14 @@ from typing import NamedTuple, cast
 
 from commonplace.domain.addresses import Address, fold
 from commonplace.domain.changes import FileStat, Revision
+from commonplace.domain.citations import Citation, citations_of
 from commonplace.domain.document_reader import FragmentMarks, FragmentNames, fragment_marks
 from commonplace.domain.documents import LINE_END_BYTES, Document, Section
 from commonplace.domain.links import NamedDocument, link_key
 from commonplace.domain.query import Record
 from commonplace.domain.query_parser import is_title
 from commonplace.domain.records import STORED_FIELDS, day_number, fields_from_json, iso_timestamp, record_to_json
+from commonplace.domain.status import DeclaredStatus, declared_statuses
 from commonplace.index.catalogue.database import sql
 
 # Rows of the catalogue's document tables: conversion to and from documents, records and outlines.
@@ -108,6 +110,10 @@ class DocumentColumns(NamedTuple):
     levels: str
     name_words: str
     """The parts of the `NameWords`."""
+    statuses: tuple[tuple[str | int, ...], ...]
+    """The fields of each `DeclaredStatus`."""
+    citations: tuple[tuple[str | int, ...], ...]
+    """The fields of each `Citation`."""
 
     @property
     def names(self) -> NamedDocument:
@@ -140,11 +146,13 @@ def columns_of(document: Document, record: Record, name_words: NameWords) -> Doc
         tags=tuple([(fold(tag), tag) for tag in record.tags]),
         levels=name_words.levels,
         name_words=name_words.words,
+        statuses=tuple(map(tuple, declared_statuses(document))),
+        citations=tuple(map(tuple, citations_of(document))),
     )
 
 
 class DocumentRows:
-    """Inserts documents into `files`, `details`, `name_words` and `tags`, all at once in the order of these tables.
+    """Inserts documents into `files` and the tables of their parts, all at once in the order of the tables.
 
     Old rows of a document remain until `finish`, because links that are resolved meanwhile must find a changed
     document.
@@ -162,6 +170,8 @@ class DocumentRows:
         self._details: list[tuple[int, str, str, str]] = []
         self._name_words: list[tuple[int, str, str]] = []
         self._tags: list[tuple[str, int, str]] = []
+        self._statuses: list[tuple[str | int, ...]] = []
+        self._citations: list[tuple[int, str]] = []
         self._replaced: list[int] = []
 
     def add(self, columns: DocumentColumns, stat: FileStat, known: Record | None = None) -> None:
@@ -180,6 +190,9 @@ class DocumentRows:
         self._details.append((key, columns.record, columns.outline, columns.marks))
         self._name_words.append((key, columns.levels, columns.name_words))
         self._tags += [(folded, key, tag) for folded, tag in columns.tags]
+        self._statuses += [(key, *declared) for declared in columns.statuses]
+        if columns.citations:
+            self._citations.append((key, encode(columns.citations)))
 
     def finish(self) -> None:
         """Write the added documents; called once."""
@@ -189,6 +202,9 @@ class DocumentRows:
         self._connection.executemany("INSERT INTO details VALUES (?, ?, ?, ?)", sorted(self._details))
         self._connection.executemany("INSERT INTO name_words VALUES (?, ?, ?)", sorted(self._name_words))
         self._connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?, ?)", sorted(self._tags))
+        statuses = sorted(self._statuses)
+        self._connection.executemany("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?)", statuses)
+        self._connection.executemany("INSERT OR REPLACE INTO citations VALUES (?, ?)", sorted(self._citations))
 
 
 def _file_row(
@@ -215,6 +231,8 @@ def remove_rows(connection: sqlite3.Connection, keys: Sequence[int]) -> None:
     rows = [(key,) for key in keys]
     for statement in (
         "DELETE FROM tags WHERE file = ?",
+        "DELETE FROM statuses WHERE file = ?",
+        "DELETE FROM citations WHERE file = ?",
         "DELETE FROM details WHERE id = ?",
         "DELETE FROM name_words WHERE id = ?",
         "DELETE FROM files WHERE id = ?",
@@ -285,6 +303,27 @@ def records_where(
         sql("SELECT", RECORD_COLUMNS, "FROM", RECORD_TABLES, "WHERE", condition, "ORDER BY", order), tuple(values)
     )
     return [record_from(cast("RecordRow", row)) for row in rows]
+
+
+def statuses_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[DeclaredStatus, ...]]:
+    """The statuses that documents declare, of those that declare any, by path and ordinal."""
+    rows = connection.execute(
+        "SELECT f.path, s.ordinal, s.last, s.word, s.replaced_by, s.expires, s.review"
+        " FROM statuses s CROSS JOIN files f ON f.id = s.file ORDER BY f.path, s.ordinal"
+    )
+    found: dict[Address, tuple[DeclaredStatus, ...]] = {}
+    for path, *declared in rows:
+        address = Address(path)
+        found[address] = (*found.get(address, ()), DeclaredStatus(*declared))
+    return found
+
+
+def citations_by_address(connection: sqlite3.Connection) -> dict[Address, tuple[Citation, ...]]:
+    """The citations of the documents that have any, by path."""
+    rows = connection.execute(
+        "SELECT f.path, c.citations FROM citations c CROSS JOIN files f ON f.id = c.file ORDER BY f.path"
+    )
+    return {Address(path): tuple([Citation(*one) for one in json.loads(stored)]) for path, stored in rows}
 
 
 def paths_by_key(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, str]:

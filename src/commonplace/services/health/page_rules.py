@@ -22,11 +22,12 @@ from commonplace.domain.json import Json
 from commonplace.domain.links import LinkLookup, ambiguous_targets
 from commonplace.domain.query import Record, ResolvedLink
 from commonplace.domain.records import iso_timestamp
+from commonplace.domain.status import due_review, expiry_day
 from commonplace.services.collections import Collection
+from commonplace.services.health.citations import collection_citation_findings, page_citation_findings
+from commonplace.services.health.contradictions import ClaimIndex
 from commonplace.services.history import last_change
 
-REVIEW_KEYS = ("review_by", "review-by", "valid_until", "expires")
-"""Front-matter keys of the day until which a page is valid."""
 MAX_NAMED = 5
 """Maximum number of pages that a finding names."""
 _BLANKS = b" \t\r\n\v\f"
@@ -48,7 +49,7 @@ def collection_findings(
         read: Whether to read the text of every page. Without it, rules about texts and attachments are left out.
     """
     texts: dict[tuple[int, int], Address] = {}
-    lines = LineIndex()
+    lines, claims = LineIndex(), ClaimIndex(collection)
     if read:
         with collection.store.reading() as content:
             for record in sorted(records, key=lambda one: one.address):
@@ -59,11 +60,14 @@ def collection_findings(
                 yield from ((record.address, finding) for finding in text_rule_findings(raw))
                 yield from _same(record, raw, texts)
                 lines.add(record.address, raw[block_end(raw) :])
+                claims.add(record.address, raw)
     pages = {record.address for record in records}
+    yield from collection_citation_findings(collection, records)
     links = dict.fromkeys([*contradicting, *collection.index.dead_links()])
     yield from link_findings(collection, [one for one in links if one.source in pages])
     if read:
         yield from lines.findings()
+        yield from claims.findings()
         yield from _unused(collection)
 
 
@@ -80,6 +84,7 @@ def page_findings(
     """
     yield from record_findings(collection, record, datetime.now(UTC).date().isoformat())
     yield from text_rule_findings(document.raw)
+    yield from page_citation_findings(collection, record, document)
     yield from (finding for _, finding in link_findings(collection, links, document))
 
 
@@ -122,10 +127,9 @@ def text_rule_findings(raw: bytes) -> Iterator[Finding]:
 
 
 def _past_review(record: Record, today: str) -> Iterator[Finding]:
-    for key in REVIEW_KEYS:
-        value = record.frontmatter.get(key)
-        if isinstance(value, str) and len(value) >= len(today) and value[:4].isdigit() and value[: len(today)] < today:
-            message = f"It was to be reviewed by {value[:10]} ({key}). Review it, then set a later day."
+    for day, key in (due_review(record.frontmatter), expiry_day(record.frontmatter)):
+        if day and day < today:
+            message = f"It was to be reviewed by {day} ({key}). Review it, then set a later day."
             yield finding_of("stale", message)
 
 

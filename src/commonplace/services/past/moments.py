@@ -110,12 +110,20 @@ def as_of(collections: Collections, text: str) -> Generator[PastBase]:
         InvalidInputError, NotFoundError, GitError: from `moment_of`, if no collection has such a moment.
         StorageError, UnavailableError: from an index.
     """
-    moments = _moments(collections, text)
+    moments, when = _moments(collections, text), parse_moment(text)
     with ExitStack() as opened:
         members: list[Collection] = []
         for one in moments:
             store, index = opened.enter_context(_past_of(one.collection).opened(one.commit.id))
-            then = replace(one.collection, store=store, index=index, semantic_index=None, past=None, is_past=True)
+            then = replace(
+                one.collection,
+                store=store,
+                index=index,
+                semantic_index=None,
+                past=None,
+                is_past=True,
+                day=one.day if when is None else f"{when:%Y-%m-%d}",
+            )
             members.append(then)
         yield PastBase(Collections(lambda: members), moments)
 

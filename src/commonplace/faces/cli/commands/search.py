@@ -1,7 +1,8 @@
 """`commonplace search`: ranked pages with the section that answers.
 
 As JSON: `{"query", "total", "limit", "offset", "hits": [{"collection", "id", "path", "title", "revision", "type",
-"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`; with `--facets` also `"facets":
+"tags", "date", "score", "sections": [{"heading": [..], "anchor", "snippet"}]}]}`, where what declares a status also has
+`"status": {"status", "by"}`; with `--facets` also `"facets":
 [{"name", "values": [{"value", "count"}]}]`, the value "" counting pages that have none; with `--max-tokens` `{"query",
 "total", "sections": [{"collection", "id", "path", "title", "revision", "heading": [..], "anchor", "text"}]}`; with
 `--at` also `"at": {folder: commit}`.
@@ -24,7 +25,7 @@ from commonplace.faces.cli.filters import FilterOptions, PagingOptions, SearchSo
 from commonplace.faces.cli.highlighter import highlighter
 from commonplace.faces.cli.options import AtOption
 from commonplace.faces.cli.output import BOLD, FAINT, INDENT, json_text, one_line, shown
-from commonplace.faces.cli.pages import page_name, path_of, place_json
+from commonplace.faces.cli.pages import page_name, path_of, place_json, status_json
 from commonplace.faces.cli.session import Session, opened_at
 from commonplace.faces.cli.text_input import read_text
 from commonplace.services.collections import Collections
@@ -32,6 +33,7 @@ from commonplace.services.diagnostics import EMBED_COMMAND, embedding_status
 from commonplace.services.evidence import EvidenceSection, evidence, fit
 from commonplace.services.listing import Facet, facets
 from commonplace.services.searches import FoundHit, FoundHits, search
+from commonplace.services.statuses import StatusChoice
 
 MAX_FACET_VALUES = 12
 """Maximum number of values of a facet that are shown to people; JSON has all."""
@@ -61,6 +63,10 @@ class RankingOptions:
     mode: Annotated[
         SearchMode, typer.Option(metavar="|".join(SEARCH_MODES), help="By words, by meaning, or by both.")
     ] = "hybrid"
+    status: Annotated[
+        StatusChoice,
+        typer.Option(metavar="|".join(get_args(StatusChoice)), help="Only what has this status; any puts lapsed last."),
+    ] = "any"
     at: AtOption = ""
 
 
@@ -95,6 +101,7 @@ def command(
         descending=newest_first(asking.sort, reverse=reverse),
         limit=paging.limit,
         offset=paging.offset,
+        status=asking.status,
     )
     with opened_at(session, asking.at) as (collections, moment), caught_up(session, collections, asking.mode):
         if asking.max_tokens:
@@ -181,12 +188,14 @@ def _show_sections(
 
     def text_of(one: EvidenceSection, text: str) -> tuple[str, int]:
         path = path_of(collections, one.collection, one.record.address)
-        shown_as = f"{one_line(' > '.join((path, *one.path)))}\n{shown(text)}\n"
+        mark = f"  [{one.status.mark}]" if one.status and one.status.mark else ""
+        shown_as = f"{one_line(' > '.join((path, *one.path)) + mark)}\n{shown(text)}\n"
         return shown_as, size_of(shown_as) + 1
 
     def row_of(one: EvidenceSection, text: str) -> tuple[Json, int]:
         place = place_json(one.collection, one.record)
         row: dict[str, Json] = {**place, "heading": list(one.path), "anchor": one.anchor, "text": text}
+        row |= status_json(one.status)
         return row, size_of(json_text(row)) + 1
 
     if session.out.as_json:
@@ -202,7 +211,8 @@ def _show(session: Session, collections: Collections, asked: SearchQuery, answer
     highlight = highlighter(out, asked.text)
     for found in answer.hits:
         name = page_name(session, collections, found.collection, found.hit.record.address)
-        out.line(f"{name}  {highlight(found.hit.record.title)}", INDENT)
+        mark = found.hit.status.mark if found.hit.status else ""
+        out.line(f"{name}  {highlight(found.hit.record.title)}{one_line(f'  [{mark}]') if mark else ''}", INDENT)
         for section in found.hit.sections:
             below = section.path[1:] if section.path[:1] == (found.hit.record.title,) else section.path
             if below:
@@ -225,7 +235,12 @@ def _json(asked: SearchQuery, answer: FoundHits) -> dict[str, Json]:
 def _hit_json(found: FoundHit) -> dict[str, Json]:
     hit = found.hit
     sections: list[Json] = [
-        {"heading": list(section.path), "anchor": section.anchor, "snippet": section.snippet}
+        {
+            "heading": list(section.path),
+            "anchor": section.anchor,
+            "snippet": section.snippet,
+            **status_json(section.status),
+        }
         for section in hit.sections
     ]
     return {
@@ -234,5 +249,6 @@ def _hit_json(found: FoundHit) -> dict[str, Json]:
         "tags": list(hit.record.tags),
         "date": hit.record.date,
         "score": round(hit.score, 4),
+        **status_json(hit.status),
         "sections": sections,
     }

@@ -13,6 +13,7 @@ from commonplace.domain.documents import Document
 from commonplace.domain.errors import KnowledgeError, NotFoundError
 from commonplace.domain.markdown.paths import without_suffix
 from commonplace.domain.revisions import revision_of
+from commonplace.domain.status import Status
 from commonplace.faces.web import shown
 from commonplace.faces.web.exchange import CardRow, PageRequest, PageResponse, redirect
 from commonplace.faces.web.markup.code import language_and_direction
@@ -39,6 +40,7 @@ from commonplace.services.site.documents import (
 )
 from commonplace.services.site.documents import mentions as unlinked_mentions
 from commonplace.services.sites import SITES, Site
+from commonplace.services.statuses import CollectionStatuses
 
 START_COMMITS = 5
 """Number of recent commits on the start page."""
@@ -158,8 +160,33 @@ def _around(request: PageRequest, collection: Collection, site: Site, address: A
 
 
 def notes_of(request: PageRequest, found: FoundDocument | None) -> list[CardRow]:
-    """Rows that toolsets show above a document's text; none for a deleted document."""
-    return [note for one in request.toolsets for note in one.notes(request, found)] if found else []
+    """Rows above a document's text: what replaces it, then those of toolsets; none for a deleted document."""
+    if found is None:
+        return []
+    notes = [note for one in request.toolsets for note in one.notes(request, found)]
+    return [*_status_notes(request, found), *notes]
+
+
+def _status_notes(request: PageRequest, found: FoundDocument) -> list[CardRow]:
+    """A row for the page, or for each of its sections, that is a draft or does not hold any more."""
+    statuses, address = CollectionStatuses(found.collection), found.record.address
+    declared = statuses.declared.get(address, ())
+    if not declared:
+        return []
+    sections = parsed_document(found.collection, address).sections
+    rows: list[CardRow] = []
+    for one in declared:
+        status = statuses.at(address, one.ordinal)
+        if not status.mark or one.ordinal >= len(sections):
+            continue
+        what = f"The section {sections[one.ordinal].heading!r}" if one.ordinal else "This page"
+        by = f" by {status.by}" if status.by else ""
+        rows.append(CardRow("", "", f"{what} is {'a draft' if status.status is Status.DRAFT else status.status}{by}."))
+        if status.by and status.resolved and "://" not in status.by:
+            path, _, anchor = status.by.partition("#")
+            url = request.urls.page(found.collection.name, path) + (f"#{anchor}" if anchor else "")
+            rows[-1] = replace(rows[-1], name="Go to what holds.", url=url)
+    return rows
 
 
 def _source_url(request: PageRequest, found: FoundDocument) -> str:

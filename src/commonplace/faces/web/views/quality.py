@@ -15,10 +15,14 @@ from commonplace.faces.web.pages import page
 from commonplace.services.collections import Collection
 from commonplace.services.findings import shown_lines
 from commonplace.services.links import WantedPage
+from commonplace.services.reviews import queue_of
 from commonplace.services.site.documents import document_at_path, records
 from commonplace.services.site.overview import MAX_READ_PAGES, ORPHANS, IssueRow, issues, wanted_pages
 
 PAGE_SIZE = 100
+MAX_OWNERS = 50
+"""Maximum number of owners by which the review queue can be narrowed with a click."""
+MAX_OWNER_CHARS = 200
 MAX_SOURCES = 5
 """Maximum number of linking documents listed for each wanted page."""
 
@@ -117,6 +121,24 @@ def orphans(request: PageRequest) -> PageResponse:
     ]
     rows, number, last = _page_of(request, every)
     return page(request, "orphans.html", rows=rows, total=len(every), number=number, last=last)
+
+
+def review(request: PageRequest) -> PageResponse:
+    """Pages to review with the reason, the gravest first; all, or those of one owner."""
+    owner = request.query.get("owner", "")[:MAX_OWNER_CHARS]
+    every = [(item.collection, item) for item in queue_of(list(request.collections), owner)]
+    rows, number, last = _page_of(request, every)
+    owners = sorted({name for _, item in every for name in item.owners})
+    return page(
+        request,
+        "review.html",
+        rows=rows,
+        total=len(every),
+        owner=owner,
+        owners=owners[:MAX_OWNERS],
+        number=number,
+        last=last,
+    )
 
 
 def findings(request: PageRequest) -> PageResponse:

@@ -15,6 +15,7 @@ from commonplace.domain.documents import LINE_END_BYTES, Section
 from commonplace.domain.errors import InvalidInputError
 from commonplace.domain.query import Filter, ListQuery, Record, SearchQuery, SectionHit
 from commonplace.domain.snippets import marked_spans
+from commonplace.domain.status import TextStatus
 from commonplace.faces.web.exchange import PageRequest, PageResponse, redirect
 from commonplace.faces.web.moments import at_moment
 from commonplace.faces.web.pages import page
@@ -49,6 +50,8 @@ class ShownHit:
     """Heading path, snippet and URL of each section."""
     why: str
     """Reason for the hit: `words`, `meaning` or `words and meaning`; "" if not determined."""
+    status: TextStatus | None = None
+    """Whether it holds; None if it declares nothing."""
 
 
 class ShownAnswer(TypedDict):
@@ -87,6 +90,7 @@ def _answer(request: PageRequest, query: QueryText, number: int) -> ShownAnswer:
     asked = SearchQuery(
         text=query.words,
         filter=query.filter(),
+        status=query.status,
         offset=(number - 1) * PAGE_SIZE,
         limit=PAGE_SIZE,
         sections=3,
@@ -115,7 +119,9 @@ def suggest(request: PageRequest) -> PageResponse:
         chosen = query.chosen(then.collections)
         hits: list[ShownHit] = []
         if query.words:
-            asked = SearchQuery(text=query.words, filter=query.filter(), limit=SUGGESTED, sections=1, snippet=120)
+            asked = SearchQuery(
+                text=query.words, filter=query.filter(), status=query.status, limit=SUGGESTED, sections=1, snippet=120
+            )
             mark = marker(query.words)
             found = searches.search(chosen, asked, "keyword").hits
             hits = [one for hit in found for one in _suggested(_shown(then, hit, mark, ""), query.words)][:SUGGESTED]
@@ -172,7 +178,8 @@ def _shown(request: PageRequest, hit: searches.FoundHit, mark: Callable[[str], M
     found = FoundDocument(hit.collection, hit.hit.record)
     path = found.record.address.path
     sections = tuple(_section(request, found, one, mark) for one in _visible_sections(request, found, hit))
-    return ShownHit(found, request.urls.page(hit.collection.name, path), mark(found.record.title), sections, why)
+    url = request.urls.page(hit.collection.name, path)
+    return ShownHit(found, url, mark(found.record.title), sections, why, hit.hit.status)
 
 
 def _visible_sections(request: PageRequest, found: FoundDocument, hit: searches.FoundHit) -> Sequence[SectionHit]:
@@ -227,7 +234,7 @@ def _why(hit: searches.FoundHit, words: set[tuple[str, str]], meaning: set[tuple
 
 def _facets(chosen: Sequence[Collection], query: QueryText) -> list[FacetRow]:
     if query.words:
-        asked = SearchQuery(text=query.words, filter=query.filter(), limit=FACETED, sections=0)
+        asked = SearchQuery(text=query.words, filter=query.filter(), status=query.status, limit=FACETED, sections=0)
         found = [(hit.collection.name, hit.hit.record) for hit in searches.search(chosen, asked, "keyword").hits]
     else:
         found = [(one.collection.name, one.record) for one in _recent(chosen, query.filter(), 0, FACETED)[0]]

@@ -21,6 +21,7 @@ from commonplace.domain.query import Filter, SearchQuery
 from commonplace.domain.records import iso_timestamp
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
+from commonplace.services.statuses import current_first
 from commonplace.toolsets.cascade.rules.concept_terms import ConceptQuery, TermIndex
 from commonplace.toolsets.cascade.rules.concepts import (
     CAPTURES,
@@ -235,9 +236,10 @@ class FolderLayer:
         if collection is None or not self.summaries():
             return ()
         query = SearchQuery(text=text, filter=self._catalogued.concepts, limit=limit, sections=0)
-        result = collection.index.search(query)
+        ask = collection.index.search
+        result = current_first(collection, query, ask(query), ask)
         if not result.total:
-            result = collection.index.search(replace(query, demand=False))
+            result = current_first(collection, query, ask(replace(query, demand=False)), ask)
         found = [(self._id_at(hit.record.address), hit.score) for hit in result.hits]
         return [LayerMatch(identifier, score) for identifier, score in found if identifier is not None]
 

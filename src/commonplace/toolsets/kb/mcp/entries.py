@@ -14,6 +14,7 @@ from commonplace.domain.query import Filter, ListQuery, SearchQuery, SortKey
 from commonplace.domain.revisions import revision_of
 from commonplace.domain.similarity import SearchMode
 from commonplace.domain.snippets import HighlightTerms, snippet
+from commonplace.domain.status import marked
 from commonplace.domain.tokens import QUARTERS, beginning
 from commonplace.domain.tokens import size_of as size_of_text
 from commonplace.faces.mcp.toolset import Call, LinkedContent, ResourceLink, ToolResult
@@ -257,7 +258,8 @@ def _shown(
     }
     left_out = {"kb_name"} if bases == 1 else set[str]()
     left_out |= {"title"} if one.path[:1] == (one.record.title,) else {"section"} if section is None else set[str]()
-    told = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out} | {"text": text}
+    told = {key: row[key] for key in ("id", "kb_name", "title", "section") if key not in left_out}
+    told["text"] = marked(text, one.status)
     if fields:
         row = {key: value for key, value in told.items() if key != "text"} | without_empty(
             selected(row, fields), fields
@@ -268,7 +270,7 @@ def _shown(
 
 def _section(one: EvidenceSection, text: str) -> tuple[dict[str, Json], int]:
     row: dict[str, Json] = {"section": " > ".join(one.path) or None, "anchor": one.anchor or None}
-    told = row | {"text": text}
+    told = row | {"text": marked(text, one.status)}
     return told, size_of(row) + size_of(told) + 2
 
 
@@ -466,7 +468,7 @@ def _show_hit(call: Call, found: FoundHit, arguments: KbSearch, bodies: SharedBo
     best = hit.sections[0] if hit.sections else None
     entry = FoundDocument(found.collection, hit.record)
     row = show_row(entry)
-    row["snippet"] = best.snippet if best else ""
+    row["snippet"] = marked(best.snippet if best else "", hit.status)
     row["score"] = round(hit.score, 2)
     if "section" in (arguments.fields or ()):
         row["section"] = " > ".join(best.path) if best and best.path else None

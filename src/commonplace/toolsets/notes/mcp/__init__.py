@@ -85,8 +85,9 @@ _TOOLS = (
         description=(
             "Named changes, all or none: section (text under a heading), append (to section or page), insert (behind a "
             "section), replace (old, which occurs once, by text), fields (front matter, null removes), block (by "
-            '^id), task (ticked; done=false unticks). Example: {"page": "Tea", "changes": [{"do": "append", "section": '
-            '"Log", "text": "- 80 degrees"}, {"do": "fields", "fields": {"status": "done"}}]}'
+            "^id), task (ticked; done=false unticks), supersede (page, section or old, by text or by; the old stays, "
+            'marked), reviewed (today). Example: {"page": "Tea", "changes": [{"do": "append", "section": "Log", '
+            '"text": "- 80 degrees"}]}'
         ),
         handler=bind(parameters.NotesEdit, advised("edit", writes.edit)),
         tier="write",

@@ -28,6 +28,13 @@ RESOURCES = Resources(
             mime_type="text/plain",
             complete={"folder": prompts.complete_folder},
         ),
+        ResourceTemplate(
+            uri_template="notes://{folder}/review",
+            name="review",
+            description="What is to be reviewed, the gravest first; subscribe to it to be told of changes",
+            mime_type="text/plain",
+            complete={"folder": prompts.complete_folder},
+        ),
     ),
     list=resources.list_resources,
     read=resources.read_resource,

@@ -25,12 +25,13 @@ def _without_length(schema: JsonDict) -> None:
     schema.pop("maxLength", None)
 
 
-Page = Annotated[str, Field(min_length=1, max_length=2000)]
+StatusChoice = Literal["any", "current", "draft", "superseded", "retired", "expired"]
+Page = Annotated[str, Field(min_length=1, max_length=2000, json_schema_extra=_without_length)]
 Budget = Annotated[int, Field(ge=MIN_TOKENS)]
-Text = Annotated[str, Field(max_length=20_000_000)]
+Text = Annotated[str, Field(max_length=20_000_000, json_schema_extra=_without_length)]
 _AT = "As it was: date, 'yesterday', commit, tag, HEAD~1, 'before <commit>'; in read also a revision in the trash"
-At = Annotated[str, Field(max_length=200, description=_AT)]
-ShortAt = Annotated[str, Field(max_length=200, description="As in read")]
+At = Annotated[str, Field(max_length=200, json_schema_extra=_without_length, description=_AT)]
+ShortAt = Annotated[str, Field(max_length=200, json_schema_extra=_without_length, description="As in read")]
 
 
 class NotesOverview(Parameters):
@@ -58,6 +59,7 @@ class NotesSearch(Parameters):
     fields: Annotated[dict[str, str], Field(description='Front matter, {"status": "open"}')] = Field(
         default_factory=dict[str, str]
     )
+    status: StatusChoice = "any"
     since: Annotated[str, Field(description="Changed since: date, 'yesterday', '7 days'")] = ""
     until: str = ""
     at: ShortAt = ""
@@ -118,6 +120,9 @@ class NotesWrite(WriteArguments):
     page: Annotated[Page, Field(description="Path, such as 'notes/idea.md'")]
     text: Annotated[Text, Field(description="All of it, front matter included")]
     revision: str = ""
+    sources: Annotated[list[str], Field(description="'a.md#b', 'c.py#L1-L9@commit' or URL, then \"quote\"")] = Field(
+        default_factory=list[str]
+    )
 
 
 class Change(Parameters):
@@ -133,6 +138,9 @@ class Change(Parameters):
     fields: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     task: str = ""
     done: bool = True
+    by: str = ""
+    reason: str = ""
+    sources: list[str] = Field(default_factory=list[str])
 
 
 class NotesEdit(WriteArguments):

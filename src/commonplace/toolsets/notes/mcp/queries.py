@@ -20,6 +20,7 @@ from commonplace.domain.words.moments import parse_moment, require_moment
 from commonplace.faces.mcp.toolset import Call, ToolResult
 from commonplace.services.collections import Collection
 from commonplace.services.evidence import MAX_EVIDENCE_DOCUMENTS, Evidence, EvidenceSection, evidence, fit, gather
+from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.notes.mcp.parameters import MAX_PAGES, MIN_TOKENS, NotesRead, NotesSearch
 from commonplace.toolsets.notes.mcp.past_calls import SHORT_REVISION, call_at, page_at, version_of
 from commonplace.toolsets.notes.mcp.text_output import (
@@ -55,7 +56,7 @@ def search(call: Call, arguments: NotesSearch) -> ToolResult:
 
 def _search(call: Call, arguments: NotesSearch, answer: BoundedAnswer) -> str:
     chosen, prefix = folder_prefix(call.services.collections, arguments.folder)
-    query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix))
+    query = SearchQuery(text=arguments.query, filter=_filter(arguments, prefix), status=arguments.status)
     window, skipped = _cursor(arguments.cursor)
     gathered = evidence(chosen, query, "hybrid", offset=window)
     found = without_repeats(gathered.sections)
@@ -136,7 +137,8 @@ def _hit_line(call: Call, one: EvidenceSection, number: int, room: int) -> str:
     anchor = f"#{one.anchor}" if one.anchor else ""
     headings = " > ".join(one.path)
     title = headings if headings.startswith(one.record.title) else " > ".join([one.record.title, *one.path])
-    place = f"[{number}] {path}{anchor}"
+    mark = f" {line_of(one.status.mark, 120)}" if one.status and one.status.mark else ""
+    place = f"[{number}] {path}{anchor}{mark}"
     whole = f"{place} ({line_of(title, 120)})"
     return whole if size_of(whole) <= room else place
 
@@ -388,7 +390,14 @@ def _head(call: Call, page: FoundPage, document: Document, part: str) -> str:
     revision = revision_of(document.raw)[:SHORT_REVISION]
     changed = f" changed {record.updated[:10]}" if record.updated else ""
     encoding = "" if document.decodable else " not UTF-8, read as CP1252"
+    status = CollectionStatuses(page.collection).at(record.address, _ordinal(document, part)).mark
+    encoding += f" {line_of(status, 120)}" if status else ""
     return f"{path} rev {revision}{changed}{encoding}" + (f" [{part}]" if part else "")
+
+
+def _ordinal(document: Document, part: str) -> int:
+    """The ordinal of the section whose heading path names a part; 0 for the page and any other part."""
+    return next((one.ordinal for one in document.sections if one.level and " > ".join(one.path) == part), 0)
 
 
 def _remember(call: Call, page: FoundPage, document: Document, start: int, end: int) -> None:

@@ -1,4 +1,4 @@
-"""The resources of the toolset `notes`: pages by path, and the latest changes."""
+"""The resources of the toolset `notes`: pages by path, the latest changes, and what is to be reviewed."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from commonplace.domain.revisions import revision_of
 from commonplace.faces.mcp.toolset import Call, Resource, ResourceContents, ResourceSource
 from commonplace.services import listing
 from commonplace.services.collections import FoundDocument
+from commonplace.services.reviews import review_queue, shown_item
 from commonplace.toolsets.notes.mcp.changes import changes
 from commonplace.toolsets.notes.mcp.parameters import NotesChanges
+from commonplace.toolsets.notes.mcp.text_output import line_of
 
 SCHEME = "notes"
+MAX_ITEM_CHARS = 600
+"""Maximum number of characters of an item of the review queue."""
 
 
 def list_resources(call: Call, offset: int, limit: int) -> tuple[Sequence[Resource], bool]:
-    """The changes of each folder, then every page."""
+    """The changes and the review queue of each folder, then every page."""
     collections = call.services.collections.members
     first = [
         Resource(
-            uri=f"{SCHEME}://{_part(one.name)}/changes",
-            name="changes",
-            title=f"Changes of {one.name}",
-            mime_type="text/plain",
+            uri=f"{SCHEME}://{_part(one.name)}/{name}", name=name, title=f"{title} {one.name}", mime_type="text/plain"
         )
         for one in collections
+        for name, title in (("changes", "Changes of"), ("review", "To review in"))
     ]
     shown = first[offset : offset + limit]
     query = ListQuery(sort="path", offset=max(0, offset - len(first)), limit=limit - len(shown) + 1)
@@ -49,6 +51,10 @@ def read_resource(call: Call, uri: str) -> ResourceContents:
             call.services.collections.get(name)
             folder = f"{name}:" if len(call.services.collections.members) > 1 else ""
             return ResourceContents(str(changes(call, NotesChanges(folder=folder))), "text/plain")
+        case [name, "review"]:
+            items = review_queue(call.services.collections.get(name))
+            text = "\n".join(line_of(shown_item(one), MAX_ITEM_CHARS) for one in items)
+            return ResourceContents(text or "Nothing is to be reviewed.", "text/plain")
         case [name, "pages", *parts] if parts:
             return _page(call, name, "/".join(parts))
         case _:
@@ -59,7 +65,7 @@ def source_of(call: Call, uri: str) -> ResourceSource | None:
     """The source of the resource at a URI; None if there is no such resource."""
     try:
         match _parts(uri):
-            case [name, "changes"]:
+            case [name, "changes" | "review"]:
                 return ResourceSource(call.services.collections.get(name).name)
             case [name, "pages", *parts] if parts:
                 return ResourceSource(call.services.collections.get(name).name, parse_address("/".join(parts)))

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from functools import partial
 
 from commonplace.domain.addresses import Address
+from commonplace.domain.citations import citations_of
 from commonplace.domain.document_reader import read_document
 from commonplace.domain.errors import NotFoundError
 from commonplace.domain.revisions import revision_of
@@ -28,13 +29,16 @@ from commonplace.services.findings import new_findings, shown_findings
 from commonplace.services.related_documents import NearDuplicates
 from commonplace.services.writes.moves import MovePlan
 from commonplace.toolsets.notes.mcp.text_output import line_of
+from commonplace.toolsets.notes.rules.page_edits import section_of
 from commonplace.toolsets.notes.service.made_calls import CallMadeError
 from commonplace.toolsets.notes.service.page_lookup import shown_path
 from commonplace.toolsets.notes.service.repeats import WriteAnswer
-from commonplace.toolsets.notes.service.steps import DeleteStep, MoveStep, StepResult, WriteStep
+from commonplace.toolsets.notes.service.steps import DeleteStep, EditStep, MoveStep, StepResult, WriteStep
 
 MAX_SHOWN_LINE = 120
 """Maximum characters of a changed line in an answer."""
+MAX_SHOWN_SOURCES = 20
+"""Maximum number of new sources that an answer names."""
 MAX_COMPARED_LINES = 250_000
 """Maximum product of two numbers of lines that are compared; above it, the whole range counts as changed."""
 
@@ -44,6 +48,7 @@ def result_lines(call: Call, collection: Collection, results: Sequence[StepResul
     lines = [_done(call, collection, one) for one in results]
     for one in results:
         lines += _link_lines(call, collection, one)
+        lines += [*_old_link_lines(call, collection, one), *_source_lines(one)]
     for one in results:
         if not isinstance(one.step, MoveStep):
             new = new_findings(call.services.collections, collection, one.address, (one.before, one.after))
@@ -148,6 +153,37 @@ def _link_lines(call: Call, collection: Collection, one: StepResult) -> list[str
         lines += ignored_lines([*map(name, one.ignored)])
         return lines + not_rewritten_lines([*map(name, one.not_rewritten)])
     return redirect_lines(one.redirected, one.address, name)
+
+
+def _old_link_lines(call: Call, collection: Collection, one: StepResult) -> list[str]:
+    """The pages with links that meant what an edit superseded."""
+    changes = one.step.changes if isinstance(one.step, EditStep) else ()
+    superseded = [change for change in changes if change.kind == "supersede"]
+    if not superseded or one.before is None:
+        return []
+    old = read_document(one.address, one.before)
+    anchors = {section_of(old, change.section).anchor for change in superseded if change.section}
+    is_whole = any(not change.section and not change.old for change in superseded)
+    pages = {
+        shown_path(call.services.collections, collection, each.source)
+        for each in collection.index.links_to(one.address, sentences=False)
+        if each.source != one.address and (is_whole or each.link.fragment in anchors)
+    }
+    return [f"Links that meant the old text: {named_pages(sorted(pages))}"] if pages else []
+
+
+def _source_lines(one: StepResult) -> list[str]:
+    """The sources that a write adds, with their numbers in the page."""
+    if one.after is None or isinstance(one.step, (DeleteStep, MoveStep)):
+        return []
+    before = {(each.place, each.quotation) for each in citations_of(read_document(one.address, one.before or b""))}
+    added = [
+        f"[{each.label}] {line_of(each.place, MAX_SHOWN_LINE)}"
+        for each in citations_of(read_document(one.address, one.after))
+        if (each.place, each.quotation) not in before
+    ]
+    more = f" and {len(added) - MAX_SHOWN_SOURCES} more" if len(added) > MAX_SHOWN_SOURCES else ""
+    return [f"Sources: {'; '.join(added[:MAX_SHOWN_SOURCES])}{more}"] if added else []
 
 
 def _line_counts(before: bytes, after: bytes) -> str:

@@ -27,6 +27,7 @@ from commonplace.toolsets.notes.mcp.parameters import (
 )
 from commonplace.toolsets.notes.mcp.write_answers import foreign_links_lost, made_elsewhere, preview_lines, result_lines
 from commonplace.toolsets.notes.rules.page_edits import PageChange, changes_again
+from commonplace.toolsets.notes.rules.replaced_texts import text_with_sources
 from commonplace.toolsets.notes.service.made_calls import CallMadeError, require_unmade, wait_until_settled
 from commonplace.toolsets.notes.service.page_lookup import (
     FoundPage,
@@ -162,7 +163,8 @@ def _write_step(call: Call, arguments: NotesWrite) -> Made:
     path = new_page_path(call.services.collections, arguments.page)
     if has_folder(path.collection, path.address.path):
         raise InvalidInputError(f"{path.address.path!r} is a folder.", kind="path", hint="Give the path of a page.")
-    return path.collection, WriteStep(path.address, arguments.text, arguments.revision)
+    text = text_with_sources(path.address, arguments.text, arguments.sources)
+    return path.collection, WriteStep(path.address, text, arguments.revision)
 
 
 def _edit_step(call: Call, arguments: NotesEdit, request_id: str = "", earlier: Sequence[Made] = ()) -> Made:
@@ -221,7 +223,7 @@ def _change(one: Change, fragment: str) -> PageChange:
             kind="argument",
             hint='Give text; text="" empties it.',
         )
-    if one.old and one.do != "replace":
+    if one.old and one.do not in {"replace", "supersede"}:
         raise InvalidInputError(
             f"A change {one.do!r} does not look for 'old'.",
             kind="argument",
@@ -242,6 +244,9 @@ def _change(one: Change, fragment: str) -> PageChange:
         fields=one.fields,
         task=one.task,
         done=one.done,
+        by=one.by,
+        reason=one.reason,
+        sources=tuple(one.sources),
     )
 
 

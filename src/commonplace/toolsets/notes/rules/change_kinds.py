@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-ChangeKind: TypeAlias = Literal["section", "append", "insert", "replace", "fields", "block", "task"]
+ChangeKind: TypeAlias = Literal[
+    "section", "append", "insert", "replace", "fields", "block", "task", "supersede", "reviewed"
+]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from commonplace.domain import edits
@@ -15,8 +16,17 @@ from commonplace.domain.edits import with_unix_line_ends
 from commonplace.domain.errors import InvalidInputError, KnowledgeError, NotFoundError
 from commonplace.domain.frontmatter import set_fields
 from commonplace.domain.json import Json
+from commonplace.domain.status import reviewed_fields
 from commonplace.domain.tasks import TaskItem, tasks_of, with_task
 from commonplace.toolsets.notes.rules.change_kinds import ChangeKind
+from commonplace.toolsets.notes.rules.replaced_texts import (
+    source_texts,
+    superseded_page,
+    superseded_passage,
+    superseded_section,
+    with_references,
+    with_sources,
+)
 
 MAX_NEAREST_TASKS = 3
 """Maximum number of tasks that an error names."""
@@ -46,6 +56,12 @@ class PageChange:
     """Text of the task that kind `task` changes, or a part of the text that no other task contains."""
     done: bool = True
     """Whether kind `task` ticks the task or unticks it."""
+    by: str = ""
+    """Place that replaces what kind `supersede` names, or who made the review of kind `reviewed`."""
+    reason: str = ""
+    """Reason of kind `supersede`."""
+    sources: tuple[str, ...] = ()
+    """Sources of the new text, which the page gets in its own style."""
 
 
 def apply_changes(document: Document, changes: Sequence[PageChange]) -> bytes:
@@ -56,11 +72,20 @@ def apply_changes(document: Document, changes: Sequence[PageChange]) -> bytes:
     """
     for number, change in enumerate(changes, 1):
         try:
-            raw = _CHANGES[change.kind](document, change)
+            raw = _with_sources(document, change)
         except KnowledgeError as error:
             raise numbered(error, f"Change {number} of {len(changes)} ({change.kind})") from error
         document = read_document(document.address, raw)
     return document.raw
+
+
+def _with_sources(document: Document, change: PageChange) -> bytes:
+    """The page after a change, with the sources of the new text."""
+    if not change.sources:
+        return _CHANGES[change.kind](document, change)
+    texts = source_texts(change.sources, document.address.folder)
+    text, labels = with_references(document, change.text, len(texts))
+    return with_sources(_CHANGES[change.kind](document, replace(change, text=text)), document, texts, labels)
 
 
 def numbered(error: KnowledgeError, what: str) -> KnowledgeError:
@@ -204,6 +229,21 @@ def _heading_above(document: Document, at: int) -> str:
     return " > ".join(above[-1].path) if above else ""
 
 
+def _supersede(document: Document, change: PageChange) -> bytes:
+    section = section_of(document, change.section) if change.section else None
+    if change.old:
+        return superseded_passage(document, change.old, change.text, section, change.by, change.reason)
+    if section is None:
+        return superseded_page(document, change.by, change.reason)
+    return superseded_section(document, section, change.text, change.by, change.reason)
+
+
+def _reviewed(document: Document, change: PageChange) -> bytes:
+    until = change.fields.get("review_by", "")
+    today = datetime.now(UTC).date().isoformat()
+    return set_fields(document, reviewed_fields(document.frontmatter.values, today, change.by, str(until)))
+
+
 def _own_range(document: Document, change: PageChange) -> tuple[int, int]:
     """Byte range of the text to which `append` adds: the section's own text, or the whole body without a section."""
     if not change.section:
@@ -224,4 +264,6 @@ _CHANGES: Mapping[ChangeKind, Callable[[Document, PageChange], bytes]] = {
     "fields": _fields,
     "block": _block,
     "task": _task,
+    "supersede": _supersede,
+    "reviewed": _reviewed,
 }

@@ -9,10 +9,12 @@ from commonplace.domain.errors import InvalidInputError, NotFoundError, Unavaila
 from commonplace.domain.query import ListQuery, SearchQuery
 from commonplace.domain.semantic import chunks_of
 from commonplace.domain.similarity import ChunkHit, SearchMode
+from commonplace.domain.status import marked
 from commonplace.domain.words.amounts import amount
 from commonplace.services import searches
 from commonplace.services.collections import Collection
 from commonplace.services.listing import every_document
+from commonplace.services.statuses import CollectionStatuses
 from commonplace.toolsets.wiki.rules import (
     MAX_SEARCH,
     NoteChunk,
@@ -51,7 +53,7 @@ class LocalNoteQueries:
             NoteHit(
                 hit.record.address.id,
                 note_name(hit.record.address.id, hit.record.frontmatter),
-                hit.sections[0].snippet if hit.sections else hit.record.description,
+                marked(hit.sections[0].snippet if hit.sections else hit.record.description, hit.status),
                 _between_0_and_1(hit.score),
             )
             for hit in (found.hit for found in result.hits)
@@ -67,7 +69,8 @@ class LocalNoteQueries:
             if error.context.get("retryable") == 0:
                 raise semantic_search_missing() from error
             raise
-        chunks = tuple(chunk for chunk in map(self._chunk, found.chunks) if chunk)
+        statuses = CollectionStatuses(self._collection)
+        chunks = tuple(chunk for chunk in (self._chunk(one, statuses) for one in found.chunks) if chunk)
         return NoteChunks(chunks, found.notice if chunks else self._embedding_notice())
 
     def _embedding_notice(self) -> str:
@@ -78,7 +81,7 @@ class LocalNoteQueries:
         done = f"{coverage.documents - coverage.pending:,} of {amount(coverage.documents, 'note')}"
         return f"Embedding is under way: {done} can be found by meaning so far. Use search_notes meanwhile."
 
-    def _chunk(self, passage: ChunkHit) -> NoteChunk | None:
+    def _chunk(self, passage: ChunkHit, statuses: CollectionStatuses) -> NoteChunk | None:
         """A chunk of a note with its text; None if the note was deleted meanwhile."""
         try:
             document = self._collection.index.document(Address(passage.path))
@@ -91,7 +94,7 @@ class LocalNoteQueries:
         return NoteChunk(
             path=document.address.id,
             name=note_name(document.address.id, document.frontmatter.values),
-            snippet=text[:SNIPPET_CHARS],
+            snippet=marked(text[:SNIPPET_CHARS], statuses.at(document.address, passage.ordinal)),
             text=text,
             distance=round(1 - passage.similarity, 4),
             section=section.heading,

@@ -41,6 +41,7 @@ def test_every_page_is_listed_once_over_pages_of_any_size(call: Call) -> None:
             found += [one.uri for one in page]
         assert found == [
             f"{HEAD}/changes",
+            f"{HEAD}/review",
             f"{HEAD}/pages/a%20b%2F%C3%BCber.md",
             f"{HEAD}/pages/c.md",
             f"{HEAD}/pages/latin.md",

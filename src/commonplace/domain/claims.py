@@ -1,0 +1,185 @@
+"""Claims: the values that a text states for a subject, by which two pages that state different ones are found.
+
+A claim is a field (`Port: 8080`), a cell of a table, a definition, or a sentence with a number, a date, a version or a
+URL. Its key is the subject without the value: two claims of one key with different values contradict each other. Code,
+quotations and front matter state nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+MAX_CLAIMS = 2_000
+"""Maximum number of claims of one page."""
+MAX_VALUES = 3
+"""Maximum number of values of a sentence; one with more is a list of figures, not a claim."""
+MIN_WORDS = 5
+"""Minimum number of words of a sentence beside its values."""
+MAX_WORDS = 40
+MAX_FIELD_CHARS = 80
+"""Maximum number of characters of the value of a field or cell."""
+MIN_SUBJECT_WORDS = 3
+"""Minimum number of words of heading and field, or of row and column, together."""
+
+_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.*?)(?:\s*\{[^{}]*\})?\s*#*\s*$")
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_FIELD = re.compile(r"^(?:\*\*|__)?([^\W_][\w /()'.-]{1,40}?)(?:\*\*|__)?\s?(?::|::)(?:\*\*|__)?\s+(\S.*)$")
+_DEFINITION = re.compile(r"^:\s+(\S.*)$")
+_UNIT = (
+    r"(?:\s?(?:%|°C|°F|[kKMGT]i?B|ms|s|m|h|d|px|seconds?|minutes?|hours?|days?|weeks?|months?|years?|bytes?"
+    r"|euros?|€|\$))?"
+)
+_VALUE = re.compile(
+    r"(?P<url>https?://[^\s)>\]\"']+)"
+    r"|(?P<date>\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\s(?:January|February|March|April|May|June|July|August|September"
+    r"|October|November|December)\s\d{4}\b)"
+    r"|(?P<version>\bv?\d+(?:\.\d+)+(?:-[\w.]+)?\b)"
+    rf"|(?P<number>(?<![\w.#/-])[$€]?\d[\d,]*(?:\.\d+)?{_UNIT}(?![\w/-]))"
+    r"|(?P<bool>\b(?:true|false|enabled|disabled)\b)",
+    re.IGNORECASE,
+)
+_HINT = re.compile(r"[0-9]|https?:|(?i:true|false|enabled|disabled)")
+"""A text that may have one of these values; most have none."""
+_YES_NO = re.compile(r"(?i)\A(?:yes|no|true|false|on|off|enabled|disabled|none|required|optional)\Z")
+_NAME = re.compile(r"\A`?[\w.@/-]+`?(?:\s[\w.@/-]+){0,2}\Z")
+_OF_CONTEXT = re.compile(
+    r"(?i)(?:its?|this|these|that|those|they|there|here|he|she|we|you|if|when|for example|by default|returns?|in this"
+    r"|the (?:default|following|remaining|first|second|last|next|above|below|member|function|method|value|name|return)"
+    r"|as of|step)\b"
+)
+"""The beginning of a sentence whose subject is what stands around it."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`*\[(])")
+_MARKUP = re.compile(r"[*_`]|\[\^[^\]]*\]|!?\[|\]\([^()\s]*\)|\]\[[^\]]*\]|\]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_BLANKS = re.compile(r"\s+")
+
+
+class PageClaim(NamedTuple):
+    """A value that a page states for a subject."""
+
+    key: str
+    """The subject with the kinds of the values in their places; equal for all claims about it."""
+    values: tuple[str, ...]
+    """The stated values, in order."""
+    line: int
+    """Line from 1, counted from the beginning of the text."""
+    subject: str
+    """The subject as people read it."""
+    heading: str = ""
+    """The innermost heading above."""
+
+
+def claims_of(text: str) -> list[PageClaim]:
+    """The claims of a body of Markdown, at most `MAX_CLAIMS`, by line."""
+    found: list[PageClaim] = []
+    for claim in _claims(text.split("\n")):
+        found.append(claim)
+        if len(found) >= MAX_CLAIMS:
+            break
+    return found
+
+
+def _claims(lines: Sequence[str]) -> Iterator[PageClaim]:
+    heading, fence, header = "", "", list[str]()
+    pending: list[str] = []
+    began, before = 0, ""
+    for number, line in enumerate([*lines, ""], 1):
+        opened = _FENCE.match(line)
+        if fence or opened:
+            yield from _statements(pending, began, heading)
+            pending, before = [], ""
+            closes = opened is not None and opened[1].startswith(fence) and not line.strip().strip("`~")
+            fence = "" if fence and closes else fence or (opened[1] if opened else "")
+            continue
+        title = _HEADING.match(line)
+        item = _ITEM.match(line)
+        is_table = line.lstrip().startswith("|")
+        if title or item or is_table or not line.strip() or line.startswith(("    ", "\t", ">", "<", ":")):
+            yield from _statements(pending, began, heading)
+            pending = []
+        if title:
+            heading = _plain(title[2])
+        elif is_table:
+            cells = [_plain(cell) for cell in line.strip().strip("|").split("|")]
+            if header and not set("".join(cells)) <= set("-: "):
+                yield from _row(header, cells, number, heading)
+            header = header or cells
+        elif line.strip() and not line.startswith(("    ", "\t", ">", "<", ":")):
+            if not pending:
+                began = number
+            pending.append(line[item.end() :] if item else line.strip())
+        elif (definition := _DEFINITION.match(line)) and before:
+            yield from _field("", before, definition[1], number)
+        header = header if is_table else []
+        before = line.strip() if not (title or item or is_table) else ""
+    yield from _statements(pending, began, heading)
+
+
+def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[PageClaim]:
+    if not lines:
+        return
+    if len(lines) == 1 and (field := _FIELD.match(lines[0])) and len(field[2]) <= MAX_FIELD_CHARS:
+        yield from _field(heading, _plain(field[1]), field[2], began)
+        return
+    whole = " ".join(lines)
+    for sentence in _SENTENCE.split(whole) if _HINT.search(whole) else ():
+        if not _HINT.search(sentence):
+            continue
+        line = began + next((at for at, one in enumerate(lines) if sentence[:20] in one), 0)
+        yield from _sentence(_plain(sentence), line, heading)
+
+
+def _sentence(sentence: str, line: int, heading: str) -> Iterator[PageClaim]:
+    values = list(_VALUE.finditer(sentence))
+    if not values or len(values) > MAX_VALUES or _OF_CONTEXT.match(sentence):
+        return
+    words = _WORD.findall(_VALUE.sub(" ", sentence))
+    if MIN_WORDS <= len(words) <= MAX_WORDS:
+        masked = _VALUE.sub(lambda one: f"<{one.lastgroup}>", sentence)
+        yield PageClaim(
+            masked.rstrip(". ").casefold(), tuple(_normal(one[0]) for one in values), line, sentence, heading
+        )
+
+
+def _field(heading: str, name: str, value: str, line: int) -> Iterator[PageClaim]:
+    value = _plain(value).rstrip(".")
+    kind = _kind(value)
+    if kind and len(_WORD.findall(f"{heading} {name}")) >= MIN_SUBJECT_WORDS:
+        subject = " > ".join(filter(None, (heading, name)))
+        yield PageClaim(f"field {subject.casefold()} <{kind}>", (_normal(value),), line, subject, heading)
+
+
+def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -> Iterator[PageClaim]:
+    for column, value in list(zip(header, cells, strict=False))[1:]:
+        kind = _kind(value)
+        if kind not in {"", "name"} and len(_WORD.findall(f"{cells[0]} {column}")) >= MIN_SUBJECT_WORDS:
+            subject = f"{cells[0]} > {column}"
+            yield PageClaim(f"cell {subject.casefold()} <{kind}>", (_normal(value),), line, subject, heading)
+
+
+def _kind(value: str) -> str:
+    """The kind of the value of a field or cell; "" for a text that is no single value."""
+    if len(value) > MAX_FIELD_CHARS:
+        return ""
+    whole = _VALUE.fullmatch(value)
+    if whole:
+        return whole.lastgroup or ""
+    if _YES_NO.match(value):
+        return "bool"
+    return "name" if _NAME.match(value) else ""
+
+
+def _normal(value: str) -> str:
+    return _BLANKS.sub("", value).strip("`").rstrip(".,;").replace(",", "").casefold()
+
+
+def _plain(text: str) -> str:
+    return _BLANKS.sub(" ", _MARKUP.sub("", text)).strip()
+
+
+def differs(one: PageClaim, other: PageClaim) -> bool:
+    """Whether two claims of one key state another value: exactly one of their values differs."""
+    return sum(a != b for a, b in zip(one.values, other.values, strict=False)) == 1

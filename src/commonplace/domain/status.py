@@ -1,0 +1,311 @@
+"""The status of pages and sections: whether they hold, in the forms in which people declare it.
+
+A page declares it in its front matter (`status`, `superseded_by`, `deprecated`, `expires`, `review_by`,
+`last_reviewed_on` with `review_in`) or, as decision records do, in a section `Status` or a line `Status: …`. A section
+declares it in the attributes of its heading: `## Port {#port status=superseded by=network#port}`.
+"""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+from itertools import takewhile
+from typing import NamedTuple
+
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.json import Json, JsonObject
+from commonplace.domain.words.moments import normal_date
+
+
+class Status(StrEnum):
+    """Whether a text holds."""
+
+    DRAFT = "draft"
+    CURRENT = "current"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+    EXPIRED = "expired"
+
+
+LAPSED = frozenset({Status.SUPERSEDED, Status.RETIRED, Status.EXPIRED})
+"""The statuses of a text that does not hold any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextStatus:
+    """The status of a page or section on one day, as answers show it."""
+
+    status: Status
+    by: str = ""
+    """The place that replaces it: `path#anchor`, or the reference as written if it leads nowhere; "" for nothing."""
+    resolved: bool = True
+    """Whether the reference leads to a page, or is a URL."""
+
+    @property
+    def is_lapsed(self) -> bool:
+        """Whether the text does not hold any more."""
+        return self.status in LAPSED
+
+    @property
+    def mark(self) -> str:
+        """The mark that an answer has beside the text: `SUPERSEDED by adr/0005.md`; "" if it holds."""
+        if not self.is_lapsed:
+            return "DRAFT" if self.status is Status.DRAFT else ""
+        return f"{self.status.upper()}{f' by {self.by}' if self.by else ''}"
+
+
+def marked(text: str, status: TextStatus | None) -> str:
+    """A text that an answer shows, after the mark of its status if it lapsed: `[SUPERSEDED by new.md] …`."""
+    return f"[{status.mark}] {text}".rstrip() if status is not None and status.is_lapsed else text
+
+
+BUILT_IN_NAMES: Mapping[str, Status] = {
+    **dict.fromkeys(("draft", "wip", "proposed", "proposal"), Status.DRAFT),
+    **dict.fromkeys(("current", "accepted", "active", "approved", "final", "published", "stable"), Status.CURRENT),
+    **dict.fromkeys(("superseded", "superceded", "replaced", "obsoleted"), Status.SUPERSEDED),
+    **dict.fromkeys(("retired", "deprecated", "obsolete", "withdrawn", "rejected", "archived"), Status.RETIRED),
+    "tombstone": Status.RETIRED,
+    "expired": Status.EXPIRED,
+}
+"""Statuses by the names that need no setting."""
+
+EXPIRY_KEYS = ("expires", "expiry", "expires_on", "expiry_date", "expiryDate", "valid_until")
+"""Front-matter keys of the last day on which a page holds."""
+REVIEW_KEYS = ("review_by", "review_on", "review_due", "next_review")
+"""Front-matter keys of the day by which a page is to be reviewed."""
+REVIEWED_KEYS = ("last_reviewed_on", "last_reviewed", "reviewed_on", "reviewed")
+"""Front-matter keys of the day of the last review, from which `review_in` counts."""
+REPLACED_KEYS = ("superseded_by", "replaced_by", "obsoleted_by", "supersededBy")
+"""Front-matter keys of what replaces a page."""
+RETIRED_KEYS = ("deprecated", "retired", "archived", "tombstone")
+"""Front-matter keys that retire a page, unless their value is `false`."""
+MAX_REFERENCE = 300
+"""Maximum number of characters of a reference to what replaces a text; longer ones are ignored."""
+
+_REPLACED = re.compile(r"(?is)\A\W*(superse?c?ded|superseded|replaced|obsoleted)\s+by\b[\s:]*(.*)\Z")
+_LINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]|\[[^\[\]]*\]\(<?([^()<>\s]+)>?[^()]*\)|\[([^\[\]]+)\]")
+_PERIOD = re.compile(r"(?i)\A\s*(\d{1,4})\s*(day|week|month|year)s?\s*\Z")
+_ATTRIBUTE = re.compile(r"""(?<!\S)([\w-]+)=(?:"([^"]*)"|'([^']*)'|(\S*))""")
+_STATUS_LINE = re.compile(rb"(?mi)^(?:[*+-][ \t]+)?\**Status\**:\**[ \t]+([^\r\n]{2,200})")
+_HEAD_BYTES = 1_000
+"""Number of bytes of a page's beginning in which a line `Status: …` is looked for."""
+_DECISION_WORDS = frozenset(
+    ("proposed", "accepted", "rejected", "deprecated", "superseded", "superceded", "replaced", "retired", "withdrawn")
+)
+"""The words that count in the text of a page; a front matter is read with all names."""
+
+
+class DeclaredStatus(NamedTuple):
+    """The status that a page (ordinal 0) or a section declares, as stored in an index."""
+
+    ordinal: int
+    last: int
+    """Ordinal of the last section that it is about: a section is declared with its subsections."""
+    word: str
+    """The status as written, in lower case; "" for none."""
+    by: str = ""
+    """The reference to what replaces it: a path, title, id, link target or URL; "" for none."""
+    expires: str = ""
+    """Last day on which it holds, `YYYY-MM-DD`; "" for none."""
+    review: str = ""
+    """Day by which it is to be reviewed, `YYYY-MM-DD`; "" for none."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it declares nothing."""
+        return not any(self[2:])
+
+
+def declared_statuses(document: Document) -> tuple[DeclaredStatus, ...]:
+    """The statuses that a page and its sections declare, by ordinal. Most pages declare none."""
+    found = [_page_status(document)]
+    found += [_section_status(one, document.sections) for one in document.sections if "=" in one.attributes]
+    return tuple([one for one in found if not one.is_blank])
+
+
+def status_on(declared: DeclaredStatus, day: str, names: Mapping[str, Status] = BUILT_IN_NAMES) -> Status:
+    """The status on a day. A word that nobody knows means that the text holds.
+
+    Args:
+        declared: The declaration of the page or section.
+        day: The day, `YYYY-MM-DD`.
+        names: Statuses by lower-case name, from `status_names`.
+    """
+    status = Status.SUPERSEDED if declared.by and not declared.word else names.get(declared.word, Status.CURRENT)
+    if status not in LAPSED and declared.expires and declared.expires < day:
+        return Status.EXPIRED
+    return status
+
+
+def status_names(pairs: Sequence[str]) -> Mapping[str, Status]:
+    """Statuses by name, from the setting `status_names` (`outdated=superseded`) and the built-in names.
+
+    Raises:
+        ValueError: a pair is not of this form; the message is the pair.
+    """
+    names = dict(BUILT_IN_NAMES)
+    for pair in pairs:
+        name, equals, status = (part.strip().lower() for part in pair.partition("="))
+        if not (name and equals) or status not in set(Status):
+            raise ValueError(pair)
+        names[name] = Status(status)
+    return names
+
+
+def due_review(values: JsonObject) -> tuple[str, str]:
+    """The day by which a page is to be reviewed, and the key that says so; two empty strings if none does."""
+    for key in REVIEW_KEYS:
+        for written in (key, key.replace("_", "-")):
+            if day := normal_date(values.get(written))[:10]:
+                return day, written
+    for key in REVIEWED_KEYS:
+        last = normal_date(values.get(key))[:10]
+        if last and (day := _later(last, values.get("review_in"))):
+            return day, f"{key} with review_in"
+    return "", ""
+
+
+def reviewed_fields(values: JsonObject, today: str, by: str = "", until: str = "") -> dict[str, Json]:
+    """The front-matter fields of a page that was reviewed.
+
+    Args:
+        values: Its front matter.
+        today: The day of the review, `YYYY-MM-DD`.
+        by: Who reviewed it; "" to name nobody.
+        until: The day of the next review; "" for the page's own period, else half a year later.
+
+    Raises:
+        InvalidInputError: kind "argument": `until` is no day, or is past.
+    """
+    if until and (not (day := normal_date(until)[:10]) or day < today):
+        raise InvalidInputError(
+            f"{until[:40]!r} is no day of a next review.", kind="argument", hint="Give one to come: 2030-01-31."
+        )
+    reviewed = next((key for key in REVIEWED_KEYS if key in values), REVIEWED_KEYS[0])
+    fields: dict[str, Json] = {reviewed: today}
+    if by:
+        fields["reviewed_by"] = by
+    due = due_review(values)[1]
+    if until or due in values or "review_in" not in values:
+        fields[due if due in values else REVIEW_KEYS[0]] = until or _later(today, "6 months")
+    return fields
+
+
+def expiry_day(values: JsonObject) -> tuple[str, str]:
+    """The last day on which a page holds, and the key that says so; two empty strings if none does."""
+    for key in EXPIRY_KEYS:
+        if day := normal_date(values.get(key))[:10]:
+            return day, key
+    return "", ""
+
+
+def _page_status(document: Document) -> DeclaredStatus:
+    values = document.frontmatter.values
+    word, by = _declared_word(values)
+    if not word and not by and document.body_start < len(document.source):
+        word, by = _word_in_text(document)
+    last = len(document.sections) - 1
+    return DeclaredStatus(0, last, word, by, expiry_day(values)[0], due_review(values)[0])
+
+
+def _declared_word(values: JsonObject) -> tuple[str, str]:
+    """The word of the status in a front matter, and what replaces the page."""
+    word, by = _word_and_replacement(_text_of(values.get("status")))
+    replaced = next((text for key in REPLACED_KEYS if (text := _text_of(values.get(key)))), "")
+    if replaced:
+        return "superseded", reference_in(replaced)
+    if BUILT_IN_NAMES.get(word) in LAPSED:
+        return word, by
+    retired = next((key for key in RETIRED_KEYS if _is_set(values.get(key))), "")
+    if retired:
+        return retired, by
+    return (word, by) if word or not _is_set(values.get("draft")) else ("draft", by)
+
+
+def _word_in_text(document: Document) -> tuple[str, str]:
+    """The status in a section `Status` or a line `Status: …`, as decision records have it."""
+    source = document.source
+    line = b""
+    for section in document.sections[1:]:
+        if section.heading.casefold() == "status":
+            text = source[section.content : section.end].strip()
+            line = text.split(b"\n", 1)[0] if len(text) < _HEAD_BYTES else b""
+            break
+    if not line:
+        start = document.body_start
+        found = _STATUS_LINE.search(source, start, start + _HEAD_BYTES)
+        line = found[1] if found else b""
+    word, by = _word_and_replacement(line.decode("utf-8", "replace"))
+    return (word, by) if word in _DECISION_WORDS else ("", "")
+
+
+def _word_and_replacement(text: str) -> tuple[str, str]:
+    """The status as a lower-case word, and the reference after `superseded by`."""
+    text = text.strip().strip("*_`").strip()
+    if len(text) > MAX_REFERENCE:
+        return "", ""
+    if found := _REPLACED.match(text):
+        return "superseded", reference_in(found[2])
+    return text.rstrip(".").casefold(), ""
+
+
+def reference_in(text: str) -> str:
+    """The target of the first link in a text, else the text; "" if it is longer than `MAX_REFERENCE` characters."""
+    text = text.strip()
+    found = _LINK.search(text)
+    reference = next((part for part in found.groups() if part), "") if found else text.strip("*_`\"' ").rstrip(".")
+    return reference.strip() if len(reference) <= MAX_REFERENCE else ""
+
+
+def heading_attributes(attributes: str) -> dict[str, str]:
+    """The `key=value` pairs of a heading's attributes, keys in lower case."""
+    return {
+        name.lower().replace("-", "_"): next((value for value in values if value), "")
+        for name, *values in _ATTRIBUTE.findall(attributes)
+    }
+
+
+def _section_status(section: Section, sections: Sequence[Section]) -> DeclaredStatus:
+    values = heading_attributes(section.attributes)
+    word, by = _word_and_replacement(values.get("status", ""))
+    replaced = values.get("by") or next((values[key] for key in REPLACED_KEYS if key in values), "")
+    if replaced:
+        word, by = word or "superseded", reference_in(replaced)
+    plain: dict[str, Json] = dict(values)
+    below = takewhile(lambda one: one.level > section.level, sections[section.ordinal + 1 :])
+    last = section.ordinal + sum(1 for _ in below)
+    return DeclaredStatus(section.ordinal, last, word, by, expiry_day(plain)[0], due_review(plain)[0])
+
+
+def _text_of(value: Json) -> str:
+    """A text, or the first text of a list; "" for anything else."""
+    if isinstance(value, list):
+        return _text_of(value[0]) if len(value) else ""
+    return value if isinstance(value, str) else ""
+
+
+def _is_set(value: Json) -> bool:
+    """Whether a key that says yes or no, gives a day or a reason, says yes."""
+    return value is True or (isinstance(value, str) and value.strip().casefold() not in {"", "false", "no", "n", "0"})
+
+
+def _later(day: str, period: Json) -> str:
+    """The day after a period such as `6 months`; "" if it is none, or leads beyond the calendar."""
+    found = _PERIOD.match(period) if isinstance(period, str) else None
+    if found is None:
+        return ""
+    count, unit = int(found[1]), found[2].lower()
+    start = date.fromisoformat(day)
+    try:
+        if unit in {"day", "week"}:
+            return (start + timedelta(days=count * (7 if unit == "week" else 1))).isoformat()
+        months = start.year * 12 + start.month - 1 + count * (12 if unit == "year" else 1)
+        year, month = divmod(months, 12)
+        return date(year, month + 1, min(start.day, monthrange(year, month + 1)[1])).isoformat()
+    except (ValueError, OverflowError):
+        return ""

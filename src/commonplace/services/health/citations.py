@@ -1,0 +1,315 @@
+"""Rules for citations: quotations and sources that are gone, superseded or changed, and code lines that moved."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from posixpath import normpath
+from threading import Lock
+
+from commonplace.domain.addresses import Address, parse_address
+from commonplace.domain.changes import Commit
+from commonplace.domain.citations import Citation, citations_of, comparable, holds_quotation, is_comparable
+from commonplace.domain.document_reader import find_fragment, read_document
+from commonplace.domain.documents import Document, Finding
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.findings import finding_of, shortened
+from commonplace.domain.query import Record
+from commonplace.domain.records import iso_timestamp
+from commonplace.services.collections import Collection
+from commonplace.services.past import section_blame
+from commonplace.services.statuses import CollectionStatuses
+
+MAX_VERSIONS = 200
+"""Maximum number of versions of a source in which a lost quotation or cited lines are looked for."""
+MAX_CACHED = 50_000
+"""Maximum number of comparisons of a citing and a cited section that are cached."""
+MIN_MOVED_CHARS = 12
+"""Minimum number of characters of cited lines that are looked for elsewhere in the file."""
+_HISTORY_HINT = "Read both, then correct the page or its citation."
+
+
+class CitationRules:
+    """Checks the citations of one collection. Sources are read once.
+
+    Args:
+        collection: The collection.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._statuses = CollectionStatuses(collection)
+        self._pages: dict[tuple[str, str], Record | None] = {}
+        self._files: dict[Address, bytes | None] = {}
+        self._documents: dict[Address, Document] = {}
+        self._texts: dict[tuple[Address, str], str] = {}
+        self._versions: dict[Address, list[tuple[Commit, str]]] = {}
+
+    def findings(self, record: Record, citations: Sequence[Citation]) -> Iterator[Finding]:
+        """The findings in the citations of one page."""
+        for one in citations:
+            if one.is_url:
+                if one.copy and self._file(record.address, one.copy) is None:
+                    yield self._finding("source_missing", one, f"The saved copy {one.copy!r} is gone.")
+                continue
+            yield from self._of_base(record, one)
+
+    def _of_base(self, record: Record, one: Citation) -> Iterator[Finding]:
+        page = None if one.first else self._page(record.address, one.target)
+        if page is None:
+            file = self._file(record.address, one.target)
+            if file is None:
+                yield self._gone(one)
+            else:
+                yield from self._of_file(*file, one)
+            return
+        if page.address == record.address and not one.fragment:
+            message = f"It cites itself as the source {shortened(one.place)!r}. Name another source."
+            yield self._finding("source_missing", one, message)
+            return
+        span = self._span(page.address, one.fragment)
+        if span is None:
+            message = f"It cites {shortened(one.place)!r}, which has no such heading. Name one that it has."
+            yield self._finding("source_missing", one, message)
+            return
+        start, end, ordinal = span
+        status = self._statuses.at(page.address, ordinal)
+        if status.is_lapsed:
+            by = f" by {status.by}. Cite that" if status.by else ""
+            yield self._finding("source_superseded", one, f"It cites {one.place}, which is {status.status}{by}.")
+        if is_comparable(one.quotation):
+            text = self._text(page.address, one.fragment, start, end)
+            if not holds_quotation(one.quotation, text):
+                yield self._lost(page.address, one)
+        elif self._is_changed(record, one, page, ordinal):
+            message = f"{one.place} changed after this was written. {_HISTORY_HINT}"
+            yield self._finding("source_changed", one, message)
+
+    def _of_file(self, address: Address, raw: bytes, one: Citation) -> Iterator[Finding]:
+        lines = _lines(raw)
+        cited = lines[one.first - 1 : one.last] if one.first else lines
+        if is_comparable(one.quotation) and not holds_quotation(one.quotation, comparable("\n".join(cited))):
+            moved = _place_of(lines, [part for part in one.quotation.split("\n") if part.strip()])
+            if moved and one.first:
+                yield self._finding("source_moved", one, f"The quotation of {one.place} is at {_shown(moved)} now.")
+            else:
+                yield self._lost(address, one)
+            return
+        if one.first and one.commit:
+            yield from self._compared(address, one, lines)
+        elif one.first > len(lines):
+            yield self._finding("source_changed", one, f"{one.target} has {len(lines):,} lines, not {one.first:,}.")
+
+    def _compared(self, address: Address, one: Citation, lines: Sequence[str]) -> Iterator[Finding]:
+        """The finding if the cited lines are not those of the cited commit."""
+        try:
+            old = _lines(self._collection.store.history.read(address, one.commit))[one.first - 1 : one.last]
+        except KnowledgeError:  # a shallow clone, or a commit that was rewritten: nothing can be said
+            return
+        if not old or list(lines[one.first - 1 : one.last]) == old:
+            return
+        moved = _place_of(lines, old)
+        if moved:
+            message = f"The lines of {one.place} are at {_shown(moved)} now. Correct the citation."
+            yield self._finding("source_moved", one, message)
+        else:
+            yield self._finding("source_changed", one, f"The lines of {one.place} changed since. {_HISTORY_HINT}")
+
+    def _page(self, source: Address, target: str) -> Record | None:
+        key = (source.folder, target)
+        if key not in self._pages:
+            self._pages[key] = self._found(source, target) if target else None
+        return self._pages[key] if target else self._collection.index.record(source)
+
+    def _found(self, source: Address, target: str) -> Record | None:
+        """The page at a path that counts from the page's folder, as in a link; else the page of this path or name."""
+        try:
+            linked = self._collection.index.record(parse_address(normpath(f"{source.folder}/{target}").lstrip("/")))
+        except KnowledgeError:  # a title is no path
+            linked = None
+        return linked or self._collection.index.find(target, source)
+
+    def _file(self, source: Address, target: str) -> tuple[Address, bytes] | None:
+        """A file of the base, named from the page's folder or from the root."""
+        for path in dict.fromkeys((normpath(f"{source.folder}/{target}").lstrip("/"), target.lstrip("/"))):
+            try:
+                address = parse_address(path)
+            except KnowledgeError:
+                continue
+            if address not in self._files:
+                try:
+                    self._files[address] = self._collection.store.read(address)
+                except KnowledgeError:
+                    self._files[address] = None
+            raw = self._files[address]
+            if raw is not None:
+                return address, raw
+        return None
+
+    def _document(self, address: Address) -> Document:
+        if address not in self._documents:
+            self._documents[address] = read_document(address, self._collection.store.read(address))
+        return self._documents[address]
+
+    def _span(self, address: Address, fragment: str) -> tuple[int, int, int] | None:
+        """Start, end and ordinal of the cited part of a page; None if the page has no such part."""
+        if not fragment:
+            return 0, -1, 0
+        try:
+            start, end, section = find_fragment(self._document(address), fragment)
+        except KnowledgeError:
+            return None
+        return start, end, section.ordinal if section else 0
+
+    def _text(self, address: Address, fragment: str, start: int, end: int) -> str:
+        key = (address, fragment)
+        if key not in self._texts:
+            try:
+                source = self._document(address).encoded
+            except KnowledgeError:
+                source = b""
+            cited = source[start : end if end >= 0 else len(source)]
+            self._texts[key] = comparable(cited.decode("utf-8", "replace"))
+        return self._texts[key]
+
+    def _gone(self, one: Citation) -> Finding:
+        removed = ""
+        try:
+            address = parse_address(one.target)
+            commits = self._collection.store.history.log(address, limit=1)
+            removed = f" since {_commit(commits[0])}" if commits else ""
+        except KnowledgeError:
+            pass
+        return self._finding("source_missing", one, f"It cites {shortened(one.place)!r}, which is not there{removed}.")
+
+    def _lost(self, address: Address, one: Citation) -> Finding:
+        """The finding for a quotation that its source does not have, with the commit that took it out."""
+        after = None
+        when = ""
+        for commit, text in self._past_texts(address):
+            if holds_quotation(one.quotation, text):
+                when = f" since {_commit(after)}" if after else ", as it was not committed"
+                break
+            after = commit
+        quoted = one.quotation if len(one.quotation) <= _SHOWN_CHARS else f"{one.quotation[:_SHOWN_CHARS]}…"
+        return self._finding(
+            "quotation_missing", one, f'The quotation "{quoted}" is not in {one.place}{when}. {_HISTORY_HINT}'
+        )
+
+    def _past_texts(self, address: Address) -> Sequence[tuple[Commit, str]]:
+        """The comparable texts of the last versions of a source, newest first; read once."""
+        if address not in self._versions:
+            self._versions[address] = []
+            with suppress(KnowledgeError):  # no history, or a shallow one
+                versions = islice(self._collection.store.history.versions(address), MAX_VERSIONS)
+                self._versions[address] = [
+                    (commit, comparable(raw.decode("utf-8", "replace"))) for commit, raw in versions
+                ]
+        return self._versions[address]
+
+    def _is_changed(self, record: Record, one: Citation, page: Record, ordinal: int) -> bool:
+        """Whether the cited section changed after the citing one was written, by their last commits."""
+        if page.updated <= record.created or page.address == record.address:
+            return False
+        key = (self._collection.store.identity, record.address.path, record.revision, page.address.path, page.revision)
+        return _COMPARISONS.get((*key, one.label, ordinal), lambda: self._changed_after(record, one, page, ordinal))
+
+    def _changed_after(self, record: Record, one: Citation, page: Record, ordinal: int) -> bool:
+        try:
+            cited = section_blame(self._collection, page.address)
+            citing = section_blame(self._collection, record.address)
+        except KnowledgeError:  # no history
+            return False
+        wanted = [change for change in cited if not ordinal or change.section.ordinal == ordinal]
+        times = [change.commit.when if change.commit else _NEVER for change in wanted]
+        place = _citing_section(self._document(record.address), one)
+        here = next((change for change in citing if change.section.ordinal == place), None)
+        if place < 0:  # in the front matter: the page as a whole cites it
+            return iso_timestamp(max(times, default=0)) > record.updated
+        return here is not None and here.commit is not None and max(times, default=0) > here.commit.when
+
+    def _finding(self, rule: str, one: Citation, message: str) -> Finding:
+        return finding_of(rule, message, "" if one.line else "sources", one.line)
+
+
+_NEVER = 2**62
+"""The time of a change that is not committed yet."""
+_SHOWN_CHARS = 120
+
+
+class _Comparisons:
+    """Results of comparisons of sections of two revisions. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[object, ...], bool] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: tuple[object, ...], compare: Callable[[], bool]) -> bool:
+        with self._lock:
+            if key in self._known:
+                return self._known[key]
+        answer = compare()
+        with self._lock:
+            self._known[key] = answer
+            while len(self._known) > MAX_CACHED:
+                self._known.popitem(last=False)
+        return answer
+
+
+_COMPARISONS = _Comparisons()
+
+
+def collection_citation_findings(
+    collection: Collection, records: Sequence[Record]
+) -> Iterator[tuple[Address, Finding]]:
+    """The findings in the citations of all these pages."""
+    citations = collection.index.citations()
+    if not citations:
+        return
+    rules = CitationRules(collection)
+    for record in records:
+        if record.address in citations:
+            yield from ((record.address, one) for one in rules.findings(record, citations[record.address]))
+
+
+def page_citation_findings(collection: Collection, record: Record, document: Document) -> Iterator[Finding]:
+    """The findings in the citations of one version of a page."""
+    if citations := citations_of(document):
+        yield from CitationRules(collection).findings(record, citations)
+
+
+def _citing_section(document: Document, one: Citation) -> int:
+    """Ordinal of the section with the first reference to a footnote, else with the footnote; -1: the front matter."""
+    if not one.line:
+        return -1
+    source = document.encoded
+    reference = re.search(rb"\[\^" + re.escape(one.label.encode()) + rb"\](?!:)", source[document.body_start :])
+    at = document.body_start + reference.start() if reference else 0
+    if reference is None:
+        at = sum(map(len, source.split(b"\n")[: one.line - 1])) + one.line - 1
+    return next((each.ordinal for each in reversed(document.sections) if each.start <= at), 0)
+
+
+def _lines(raw: bytes) -> list[str]:
+    return [line.rstrip() for line in raw.decode("utf-8", "replace").splitlines()]
+
+
+def _place_of(lines: Sequence[str], cited: Sequence[str]) -> tuple[int, int] | None:
+    """First and last line of the only place that has the cited lines, regardless of indentation; None without one."""
+    wanted = [line.strip() for line in cited]
+    if sum(map(len, wanted)) < MIN_MOVED_CHARS:
+        return None
+    plain = [line.strip() for line in lines]
+    places = [at for at, line in enumerate(plain) if line == wanted[0] and plain[at : at + len(wanted)] == wanted]
+    return (places[0] + 1, places[0] + len(wanted)) if len(places) == 1 else None
+
+
+def _shown(place: tuple[int, int]) -> str:
+    return f"L{place[0]}-L{place[1]}" if place[1] > place[0] else f"L{place[0]}"
+
+
+def _commit(commit: Commit) -> str:
+    return f"{commit.id[:10]} by {commit.author.name} ({iso_timestamp(commit.when)[:10]})"

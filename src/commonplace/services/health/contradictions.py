@@ -1,0 +1,203 @@
+"""Rules for contradictions: two pages that state different values for one subject."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.claims import PageClaim, claims_of, differs
+from commonplace.domain.documents import Document, Finding
+from commonplace.domain.errors import KnowledgeError
+from commonplace.domain.findings import finding_of
+from commonplace.domain.frontmatter import block_end
+from commonplace.domain.query import SearchQuery
+from commonplace.domain.status import LAPSED
+from commonplace.services.collections import Collection
+from commonplace.services.history import last_change
+from commonplace.services.statuses import CollectionStatuses
+
+MAX_HOLDERS = 4
+"""Maximum number of pages that state a value for one subject; a subject of more pages is a template."""
+MAX_COMPARED_CLAIMS = 6
+"""Maximum number of changed claims of a write that are compared with other pages."""
+MAX_CANDIDATES = 4
+"""Maximum number of pages that are read for one changed claim."""
+WRITE_SECONDS = 0.025
+"""Processor time in seconds that a write spends on comparing its claims."""
+MAX_NAMED_AUTHORS = 50
+"""Maximum number of findings of one check that name authors, which are looked up in the history."""
+SHARED_NAMES = 0.5
+"""Share of the names of files that two parallel folders have in common."""
+_DATED = re.compile(r"(?:^|/)[^/]*(?:\d{4}-\d{2}(?:-\d{2})?|\d{8})[^/]*$")
+_LEFT_OUT = re.compile(
+    r"(?i)(?:^|/)(?:_?templates?|archetypes|journals?|daily|logs?|archive|changelogs?|releases?|release-notes|meetings?)/"
+    r"|(?:^|/)[^/]*(?:changelog|release-?notes|what-?s-?new|template|history|news)[^/]*(?:$|/)"
+)
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def is_compared(address: Address) -> bool:
+    """Whether a page states what holds now: no template, no journal, no list of changes."""
+    return not (_DATED.search(address.path) or _LEFT_OUT.search(address.path))
+
+
+def is_same_name(one: Address, other: Address) -> bool:
+    """Whether the names of two files differ at most in numbers, as those of a series do."""
+    return _DIGITS.sub("", one.name.casefold()) == _DIGITS.sub("", other.name.casefold())
+
+
+class ParallelFolders:
+    """Folders of one shape, such as versions and languages, whose pages state different values on purpose.
+
+    Args:
+        addresses: All pages.
+    """
+
+    def __init__(self, addresses: Iterable[Address]) -> None:
+        self._below: defaultdict[str, set[str]] = defaultdict(set)
+        for address in addresses:
+            parts = address.path.split("/")
+            for depth in range(1, len(parts)):
+                self._below["/".join(parts[:depth])].add("/".join(parts[depth:]))
+        self._known: dict[tuple[str, str], bool] = {}
+
+    def are_parallel(self, one: Address, other: Address) -> bool:
+        """Whether two pages have one name but for numbers, or are in folders with mostly the same names."""
+        if is_same_name(one, other):
+            return True
+        first, second = one.path.split("/"), other.path.split("/")
+        depth = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), 0)
+        if depth >= min(len(first), len(second)) - 1:
+            return False
+        pair = "/".join(first[: depth + 1]), "/".join(second[: depth + 1])
+        if pair not in self._known:
+            here, there = self._below[pair[0]], self._below[pair[1]]
+            shared = len(here & there)
+            self._known[pair] = shared > 1 and shared >= SHARED_NAMES * min(len(here), len(there))
+        return self._known[pair]
+
+
+class ClaimIndex:
+    """The claims of all pages of a collection.
+
+    Args:
+        collection: The collection.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._lapsed = CollectionStatuses(collection).pages_with(LAPSED)
+        self._claims: defaultdict[str, list[tuple[Address, PageClaim]]] = defaultdict(list)
+        self._pages: list[Address] = []
+
+    def add(self, address: Address, raw: bytes) -> None:
+        """Add the claims of a page."""
+        self._pages.append(address)
+        if address not in self._lapsed and is_compared(address):
+            for claim in page_claims(raw):
+                self._claims[claim.key].append((address, claim))
+
+    def findings(self) -> Iterator[tuple[Address, Finding]]:
+        """A finding on the second page of each pair that states different values."""
+        folders = ParallelFolders(self._pages)
+        authors = _Authors(self._collection)
+        for places in self._claims.values():
+            if not 1 < len({address for address, _ in places}) <= MAX_HOLDERS or _is_series(places):
+                continue
+            for at, (address, claim) in enumerate(places):
+                for other, stated in places[:at]:
+                    if other != address and differs(claim, stated) and not folders.are_parallel(address, other):
+                        yield address, _finding(claim, other, stated, authors.both(address, other))
+                        break
+
+
+def _is_series(places: Sequence[tuple[Address, PageClaim]]) -> bool:
+    """Whether one page states several values for a subject, which is then no subject but a series."""
+    values: dict[Address, tuple[str, ...]] = {}
+    return any(values.setdefault(address, claim.values) != claim.values for address, claim in places)
+
+
+class _Authors:
+    """The days and authors of the last changes of pages."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._named: dict[Address, str] = {}
+
+    def both(self, one: Address, other: Address) -> tuple[str, str]:
+        return self._of(one), self._of(other)
+
+    def _of(self, address: Address) -> str:
+        if address not in self._named and len(self._named) < MAX_NAMED_AUTHORS:
+            record = self._collection.index.record(address)
+            day = record.updated[:10] if record else ""
+            try:
+                commit = last_change(self._collection, address)
+            except KnowledgeError:  # no history
+                commit = None
+            self._named[address] = f"{day} {commit.author.name}" if commit else day
+        return self._named.get(address, "")
+
+
+def page_claims(raw: bytes) -> list[PageClaim]:
+    """The claims of a page, with lines of the whole file."""
+    start = block_end(raw)
+    first = raw.count(b"\n", 0, start)
+    return [one._replace(line=one.line + first) for one in claims_of(raw[start:].decode("utf-8", "replace"))]
+
+
+def changed_claim_findings(collection: Collection, old: Document | None, new: Document) -> Iterator[Finding]:
+    """The findings in the claims that a write adds or changes, within `WRITE_SECONDS` of processor time."""
+    if collection.is_past or not is_compared(new.address):
+        return
+    end = time.thread_time() + WRITE_SECONDS
+    before = {(one.key, one.values) for one in page_claims(old.raw)} if old else set[tuple[str, tuple[str, ...]]]()
+    own = page_claims(new.raw)
+    changed = [one for one in own if (one.key, one.values) not in before]
+    lapsed = CollectionStatuses(collection).pages_with(LAPSED)
+    known: dict[Address, Sequence[PageClaim]] = {}
+    for claim in changed[:MAX_COMPARED_CLAIMS]:
+        if time.thread_time() > end:
+            return
+        places = list(_stated_elsewhere(collection, claim, new.address, known))
+        if _is_series([*places, *((new.address, one) for one in own if one.key == claim.key)]):
+            continue
+        for other, stated in places:
+            same_name = is_same_name(other, new.address)
+            if other not in lapsed and not same_name and differs(claim, stated):
+                yield _finding(claim, other, stated, _Authors(collection).both(new.address, other))
+                break
+
+
+def _stated_elsewhere(
+    collection: Collection, claim: PageClaim, address: Address, known: dict[Address, Sequence[PageClaim]]
+) -> Iterator[tuple[Address, PageClaim]]:
+    """The claims about the same subject in the pages that answer best to it."""
+    query = SearchQuery(text=claim.subject, limit=MAX_CANDIDATES + 1, sections=0, demand=False, prefix=False)
+    for hit in collection.index.search(query).hits:
+        other = hit.record.address
+        if other == address or not is_compared(other):
+            continue
+        if other not in known:
+            try:
+                known[other] = page_claims(collection.store.read(other))
+            except KnowledgeError:  # deleted meanwhile
+                known[other] = ()
+        yield from ((other, stated) for stated in known[other] if stated.key == claim.key)
+
+
+def _finding(claim: PageClaim, other: Address, stated: PageClaim, when: tuple[str, str]) -> Finding:
+    here, there = next((a, b) for a, b in zip(claim.values, stated.values, strict=False) if a != b)
+    own, theirs = (f" ({one})" if one else "" for one in when)
+    subject = claim.subject if len(claim.subject) <= _SHOWN_CHARS else f"{claim.subject[:_SHOWN_CHARS]}…"
+    message = (
+        f"It states {here!r}{own} where {other.path}, line {stated.line}, states {there!r}{theirs}: {subject!r}."
+        " Settle which of them holds."
+    )
+    return finding_of("other_value", message, line=claim.line)
+
+
+_SHOWN_CHARS = 120

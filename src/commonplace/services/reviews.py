@@ -1,0 +1,167 @@
+"""The review queue: everything in a base that a person or an agent is to look at, the gravest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.documents import Document
+from commonplace.domain.errors import ConfigError, KnowledgeError
+from commonplace.domain.findings import finding_of
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import Json
+from commonplace.domain.owners import CODEOWNERS_FILES, CodeOwners, declared_owners
+from commonplace.domain.query import Record
+from commonplace.domain.status import LAPSED, Status, reviewed_fields
+from commonplace.services.checks import check_questions
+from commonplace.services.collections import Collection
+from commonplace.services.health.citations import collection_citation_findings
+from commonplace.services.health.contradictions import ClaimIndex
+from commonplace.services.health.page_rules import LocatedFinding, record_findings
+from commonplace.services.statuses import CollectionStatuses
+from commonplace.services.writes import WriteReceipt, WriteRequest
+from commonplace.services.writes.documents import edit
+
+REVIEW_RULES = (
+    *("unanswered_question", "quotation_missing", "source_missing", "source_superseded", "replacement_missing"),
+    *("contradiction", "other_value", "stale", "source_changed", "source_moved"),
+)
+"""The rules whose findings are reviewed, the gravest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """One thing to review."""
+
+    collection: Collection
+    path: str
+    line: int
+    """Line number from 1; 0 for the whole page."""
+    rule: str
+    reason: str
+    owners: tuple[str, ...]
+
+    @property
+    def call(self) -> Mapping[str, Json]:
+        """The call of `notes` that mends it, or that shows what is to be mended."""
+        if self.rule == "stale":
+            return {"tool": "edit", "page": self.path, "changes": [{"do": "reviewed"}]}
+        lines = {"lines": str(self.line)} if self.line else {}
+        return {"tool": "read", "page": self.path, **lines}
+
+
+def review_queue(collection: Collection, owner: str = "") -> list[ReviewItem]:
+    """The things to review in a collection: by rule, the gravest first, then by path and line.
+
+    Args:
+        collection: The collection.
+        owner: Only items of pages with this owner, with or without `@`, regardless of case; "" for all.
+    """
+    owners = _Owners(collection)
+    items = [
+        ReviewItem(collection, address.path, one.line, one.rule, one.message, owners.of(address))
+        for address, one in _findings(collection)
+        if one.rule in REVIEW_RULES
+    ]
+    wanted = owner.lstrip("@").casefold()
+    chosen = [one for one in items if not wanted or wanted in {name.lstrip("@").casefold() for name in one.owners}]
+    return sorted(chosen, key=lambda one: (REVIEW_RULES.index(one.rule), one.path, one.line, one.reason))
+
+
+def _findings(collection: Collection) -> Iterator[LocatedFinding]:
+    records = collection.index.records()
+    retired = CollectionStatuses(collection).pages({Status.SUPERSEDED, Status.RETIRED})
+    today = datetime.now(UTC).date().isoformat()
+    for record in records:
+        if record.address not in retired:
+            yield from ((record.address, one) for one in record_findings(collection, record, today))
+    holding = [record for record in records if record.address not in retired]
+    yield from collection_citation_findings(collection, holding)
+    yield from replacement_findings(collection)
+    claims = ClaimIndex(collection)
+    with collection.store.reading() as read:
+        for record in holding:
+            try:
+                claims.add(record.address, read(record.address))
+            except KnowledgeError:  # deleted meanwhile, or unreadable, which the check tells
+                continue
+    yield from claims.findings()
+    try:
+        _, questions = check_questions(collection)
+    except ConfigError as error:
+        yield Address("questions.yaml"), finding_of("unanswered_question", f"{error} {error.hint}".strip())
+    else:
+        yield from ((Address(one.path), finding_of(one.rule, one.message)) for one in questions)
+
+
+def replacement_findings(collection: Collection) -> Iterator[LocatedFinding]:
+    """Pages and sections that are replaced by what is not there, or by each other in a circle."""
+    statuses = CollectionStatuses(collection)
+    for address, every in statuses.declared.items():
+        for one in every:
+            if not one.by or "://" in one.by or statuses.status_of(one) not in LAPSED:
+                continue
+            target, _ = statuses.target(address, one.by)
+            if target is None:
+                message = f"It is superseded by {one.by[:100]!r}, which is not there. Name what replaces it."
+                yield address, finding_of("replacement_missing", message)
+            elif statuses.in_circle(address, one):
+                message = f"It is superseded by {target.path}, which leads back here. Say which of them holds."
+                yield address, finding_of("replacement_missing", message)
+
+
+class _Owners:
+    """The owners of the pages of a collection."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._records: Mapping[Address, Record] = {one.address: one for one in collection.index.records()}
+        self._file = CodeOwners("")
+        for path in CODEOWNERS_FILES:
+            try:
+                self._file = CodeOwners(collection.store.read(Address(path)).decode("utf-8", "replace"))
+            except KnowledgeError:  # no such file, or one that is not served
+                continue
+            break
+
+    def of(self, address: Address) -> tuple[str, ...]:
+        record = self._records.get(address)
+        return (declared_owners(record.frontmatter) if record else ()) or tuple(self._file.of(address.path))
+
+
+def mark_reviewed(
+    collection: Collection, address: Address, by: str = "", until: str = "", intent: WriteRequest | None = None
+) -> WriteReceipt:
+    """Note in the front matter of a page that it was reviewed today, and by when it is to be reviewed again.
+
+    Args:
+        collection: The collection.
+        address: The page.
+        by: Who reviewed it; "" to leave this to the commit.
+        until: Day of the next review, `YYYY-MM-DD`; "" for the page's own period, else half a year.
+        intent: The writer's request.
+
+    Raises:
+        NotFoundError: no such page.
+        InvalidInputError: kind "argument": `until` is no day; kind "frontmatter": the front matter cannot be changed.
+    """
+
+    def change(document: Document) -> bytes:
+        today = datetime.now(UTC).date().isoformat()
+        return set_fields(document, reviewed_fields(document.frontmatter.values, today, by, until))
+
+    request = intent or WriteRequest(message=f"Review: {address.id}")
+    return edit(collection, address, change, request)
+
+
+def shown_item(item: ReviewItem) -> str:
+    """An item as one line of text."""
+    place = f"{item.path}:{item.line}" if item.line else item.path
+    owners = f" ({', '.join(item.owners)})" if item.owners else ""
+    return f"{place}: {item.reason} [{item.rule}]{owners}"
+
+
+def queue_of(collections: Sequence[Collection], owner: str = "") -> list[ReviewItem]:
+    """The things to review in several collections, in their order."""
+    return [item for collection in collections for item in review_queue(collection, owner)]

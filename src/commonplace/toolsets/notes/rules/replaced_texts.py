@@ -1,0 +1,165 @@
+"""The change `supersede`: new text in place of the old, which stays marked or in a history section of its page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from posixpath import relpath
+
+from commonplace.domain import edits
+from commonplace.domain.addresses import Address
+from commonplace.domain.citations import citation_text, free_labels, read_citation, uses_list
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.documents import Document, Section
+from commonplace.domain.errors import InvalidInputError
+from commonplace.domain.frontmatter import set_fields
+from commonplace.domain.json import Json
+
+HISTORY_HEADINGS = ("history", "superseded", "former versions", "archive")
+"""Headings of the section in which a page keeps what it superseded, regardless of case; the first is the default."""
+_TAIL = re.compile(r"(\s*)\Z")
+_UNFIT = re.compile(r"[\s\"'{}]")
+
+
+def superseded_page(document: Document, by: str, reason: str) -> bytes:
+    """The page, marked as superseded by another one in its front matter.
+
+    Raises:
+        InvalidInputError: kind "argument": nothing replaces the page, or it would replace itself.
+    """
+    if not by:
+        raise InvalidInputError(
+            "A superseded page needs 'by', the page that replaces it.",
+            kind="argument",
+            hint="Give by, or section or old with the new text.",
+        )
+    if by.partition("#")[0] in {document.address.path, document.address.id}:
+        raise InvalidInputError("A page does not supersede itself.", kind="argument", hint="Name another page in by.")
+    fields: dict[str, Json] = {"superseded_by": by}
+    if "status" in document.frontmatter.values:
+        fields["status"] = "superseded"
+    if reason:
+        fields["superseded_reason"] = " ".join(reason.split())
+    return set_fields(document, fields)
+
+
+def superseded_section(document: Document, section: Section, text: str, by: str, reason: str) -> bytes:
+    """The page with a new text of a section, whose old text is in the history; without one, the heading is marked."""
+    old = document.raw[section.content : section.end].decode("utf-8", "replace").strip()
+    if not text.strip():
+        return _marked(document, section, by)
+    changed = read_document(document.address, edits.replace_section(document, section, text))
+    return _kept(changed, section.anchor, section.heading, old, by, reason)
+
+
+def superseded_passage(document: Document, old: str, text: str, section: Section | None, by: str, reason: str) -> bytes:
+    """The page with a passage replaced, and the old one in the history."""
+    within = None if section is None else (section.start, section.tree_end if section.level else section.end)
+    at = document.raw.find(old.encode(), within[0] if within else document.body_start)
+    around = next((one for one in reversed(document.sections) if one.level and one.start <= at), None)
+    changed = read_document(document.address, edits.replace_once(document, old, text, within=within))
+    name, anchor = (around.heading, around.anchor) if around else (document.title, "")
+    return _kept(changed, anchor, name, old.strip(), by, reason)
+
+
+def _marked(document: Document, section: Section, by: str) -> bytes:
+    if not by or not section.atx:
+        raise InvalidInputError(
+            "A superseded section needs 'text', the new text, or 'by', what replaces it, and a heading with #.",
+            kind="argument",
+            hint="Give text, or by such as 'network.md#port'.",
+        )
+    end = document.raw.find(b"\n", section.start)
+    end = len(document.raw) if end < 0 else end
+    line = document.raw[section.start : end].decode("utf-8", "replace").rstrip()
+    own = section.attributes
+    heading = line[: line.rfind("{")].rstrip() if own and line.endswith("}") else line.rstrip("#").rstrip()
+    anchor = "" if "#" in own.split(" ")[0] else f"#{section.anchor}"
+    attributes = " ".join(filter(None, (anchor, own, "status=superseded", f"by={_quoted(by)}")))
+    return edits.replace_range(document, section.start, end, f"{heading} {{{attributes}}}")
+
+
+def _kept(document: Document, anchor: str, name: str, old: str, by: str, reason: str) -> bytes:
+    """The page with an old text in its history section, which is made at the end of the page if there is none."""
+    day = datetime.now(UTC).date().isoformat()
+    target = by or (f"#{anchor}" if anchor else document.address.path)
+    history = next((one for one in document.sections if one.heading.casefold() in HISTORY_HEADINGS), None)
+    level = history.level if history else 2
+    head = "" if history else "## History\n\n"
+    because = f"\n\nSuperseded: {' '.join(reason.split())}" if reason else ""
+    attributes = f"status=superseded by={_quoted(target)}"
+    below = re.sub(r"(?m)^(#{1,5}) ", rf"{'#' * min(level, 1)}\1 ", old)
+    kept = f"{head}{'#' * (level + 1)} {name}, until {day} {{{attributes}}}\n\n{below}{because}"
+    return edits.insert_text(document, history.content if history else len(document.raw), kept)
+
+
+def _quoted(reference: str) -> str:
+    return f'"{reference}"' if _UNFIT.search(reference) else reference
+
+
+# Sources of a change, in the page's own style.
+
+
+def source_texts(sources: Sequence[str], folder: str) -> list[str]:
+    """The sources as one line each, in the form that `read_citation` reads.
+
+    Args:
+        sources: A path, a title in [[ ]], a URL, or one of these with a quotation, each.
+        folder: Folder of the citing page, to which links to pages are relative.
+
+    Raises:
+        InvalidInputError: kind "argument": a text names no source.
+    """
+    texts: list[str] = []
+    for source in sources:
+        line = " ".join(source.split())
+        citation = read_citation(line) or read_citation(line, whole=True)
+        if citation is None or (not citation.target and not citation.fragment):
+            raise InvalidInputError(
+                f"{source[:80]!r} names no source.",
+                kind="argument",
+                hint="Give 'guide.md#install', 'src/app.py#L10-L20@1a2b3c4' or a URL, then a quotation.",
+            )
+        if "](" in line or "[[" in line:
+            texts.append(line)
+            continue
+        if not citation.is_url and not citation.first and "/" in f"{citation.target}{folder}":
+            citation = citation._replace(target=relpath(citation.target, folder or "."))
+        texts.append(citation_text(citation))
+    return texts
+
+
+def with_references(document: Document, text: str, count: int) -> tuple[str, list[str]]:
+    """A new text with references to `count` footnotes at its end, and their labels; unchanged in a page with a list."""
+    if uses_list(document) or not count:
+        return text, []
+    labels = list(free_labels(document, count))
+    tail = _TAIL.search(text)
+    end = tail.start() if tail else len(text)
+    return text[:end] + "".join(f"[^{label}]" for label in labels) + text[end:], labels
+
+
+def with_sources(raw: bytes, document: Document, texts: list[str], labels: list[str]) -> bytes:
+    """The page with sources: items of its list, or the footnotes with these labels at its end."""
+    changed = read_document(document.address, raw)
+    if not labels:
+        value = changed.frontmatter.values.get("sources")
+        listed: list[Json] = list(value) if isinstance(value, (list, tuple)) else [value] if value else []
+        return set_fields(changed, {"sources": [*listed, *(one for one in texts if one not in listed)]})
+    notes = "\n".join(f"[^{label}]: {text}" for label, text in zip(labels, texts, strict=True))
+    return edits.insert_text(changed, len(changed.raw), notes)
+
+
+def text_with_sources(address: Address, text: str, sources: Sequence[str]) -> str:
+    """The text of a whole page with sources in its own style.
+
+    Raises:
+        InvalidInputError: kind "argument": a text names no source.
+    """
+    if not sources:
+        return text
+    texts = source_texts(sources, address.folder)
+    document = read_document(address, text.encode())
+    referring, labels = with_references(document, text, len(texts))
+    return with_sources(referring.encode(), document, texts, labels).decode()

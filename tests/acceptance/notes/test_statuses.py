@@ -1,0 +1,54 @@
+"""Every face puts what holds first, and marks the rest with what replaces it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent import agent
+from serving import served
+from shell import Shell
+from support import new_repo
+
+PAGES = {
+    "old.md": "---\nsuperseded_by: new.md\n---\n# Port of the server\n\nport of the server port server 8080\n",
+    "new.md": "# Network\n\nAmong much that matters to nobody the server listens on the port 9090.\n",
+    "expired.md": "---\nexpires: 2020-01-01\n---\n# Server port campaign\n\nport of the server\n",
+}
+
+
+def test_every_face_puts_what_holds_first(tmp_path: Path) -> None:
+    repo = new_repo(tmp_path / "base", PAGES)
+    with agent("mcp", repo.path, "--no-embed") as notes:
+        text = notes.text("search", query="server port")
+        assert text.index("new.md") < text.index("old.md#port-of-the-server SUPERSEDED by new.md")
+        assert "EXPIRED" in text
+        assert "old.md" not in notes.text("search", query="server port", status="current")
+        assert "SUPERSEDED by new.md" in notes.text("read", page="old.md")
+        assert "Nothing that holds answers" in notes.text("search", query="8080")
+    with agent("mcp", repo.path, "--no-embed", "--toolset", "kb") as kb:
+        rows = kb.call("kb_search", query="server port")["results"]
+        assert rows[0]["id"] == "new"
+        assert {row["snippet"].partition("]")[0] for row in rows[1:]} == {"[SUPERSEDED by new.md", "[EXPIRED"}
+    with agent("mcp", repo.path, "--no-embed", "--toolset", "wiki") as wiki:
+        text = wiki.text("search_notes", query="server port")
+        assert text.index("new") < text.index("[SUPERSEDED by new.md]")
+    shell = Shell(repo.path)
+    hits = shell("search", "server", "port", "--mode", "keyword", "--json").json["hits"]
+    assert hits[0]["path"] == "new.md"
+    assert {hit["path"]: hit.get("status") for hit in hits} == {
+        "new.md": None,
+        "old.md": {"status": "superseded", "by": "new.md"},
+        "expired.md": {"status": "expired", "by": ""},
+    }
+    only = shell("search", "server", "port", "--mode", "keyword", "--status", "superseded", "--json").json["hits"]
+    assert [hit["path"] for hit in only] == ["old.md"]
+    with served(repo.path) as server:
+        rows = server.ask("GET", "/api/v1/search?q=server+port").json["results"]
+        assert rows[0]["path"] == "new"
+        assert {row["snippet"].partition("]")[0] for row in rows[1:]} == {"[SUPERSEDED by new.md", "[EXPIRED"}
+        found = server.ask("GET", "/search?q=server+port", headers={"Accept": "text/html"}).body.decode()
+        assert found.index("/new") < found.index("SUPERSEDED by new.md")
+        assert (
+            "This page is superseded by new.md"
+            in server.ask("GET", "/p/old", headers={"Accept": "text/html"}).body.decode()
+        )

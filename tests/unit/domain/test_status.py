@@ -1,0 +1,98 @@
+"""What pages and sections declare about whether they hold, in the forms in which people write it."""
+
+from __future__ import annotations
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.domain.status import DeclaredStatus, Status, declared_statuses, due_review, status_names, status_on
+
+DAY = "2026-06-15"
+
+
+def _declared(text: str) -> tuple[DeclaredStatus, ...]:
+    return declared_statuses(read_document(Address("a.md"), text.encode()))
+
+
+PAGES = {
+    "status: draft": (Status.DRAFT, ""),
+    "draft: true": (Status.DRAFT, ""),
+    "draft: false": (Status.CURRENT, ""),
+    "status: Accepted": (Status.CURRENT, ""),
+    "status: superseded": (Status.SUPERSEDED, ""),
+    "status: superseded by [ADR-0005](0005-new.md)": (Status.SUPERSEDED, "0005-new.md"),
+    'status: "superseded by [[0005-new|ADR 5]]"': (Status.SUPERSEDED, "0005-new"),
+    "status: Superseded by 0005-new.md": (Status.SUPERSEDED, "0005-new.md"),
+    "superseded_by: new.md": (Status.SUPERSEDED, "new.md"),
+    'superseded_by: ["[[New]]"]': (Status.SUPERSEDED, "New"),
+    "status: accepted\nsuperseded_by: new.md": (Status.SUPERSEDED, "new.md"),
+    "status: deprecated": (Status.RETIRED, ""),
+    "deprecated: true": (Status.RETIRED, ""),
+    "deprecated: 2026-01-01": (Status.RETIRED, ""),
+    "deprecated: no": (Status.CURRENT, ""),
+    "tombstone: true": (Status.RETIRED, ""),
+    "expires: 2026-06-14": (Status.EXPIRED, ""),
+    "expiry: 2026-06-15": (Status.CURRENT, ""),
+    "valid_until: 2026-06-16": (Status.CURRENT, ""),
+    "expires: soon": (Status.CURRENT, ""),
+    "status: frobnicated": (Status.CURRENT, ""),
+    "status: {a: 1}": (Status.CURRENT, ""),
+    "status: 7": (Status.CURRENT, ""),
+    f"superseded_by: {'x' * 5000}": (Status.SUPERSEDED, ""),
+}
+
+
+@pytest.mark.parametrize("written", PAGES)
+def test_the_status_of_a_page(written: str) -> None:
+    declared = _declared(f"---\n{written}\n---\n# A\n\ntext\n")
+    status, by = PAGES[written]
+    assert (status_on(declared[0], DAY) if declared else Status.CURRENT) is status
+    assert (declared[0].by if declared else "") == by
+
+
+def test_decision_records_declare_it_in_their_text() -> None:
+    cases = {
+        "# 1. A\n\n## Status\n\nSuperseded by [9. B](0009-b.md)\n\n## Context\n\nx\n": ("superseded", "0009-b.md"),
+        "# 1. A\n\n## Status\n\nDeprecated\n": ("deprecated", ""),
+        "# 1. A\n\n* Status: superseded by [B](b.md)\n* Date: 2020-01-01\n": ("superseded", "b.md"),
+        "# 1. A\n\n**Status:** Rejected.\n": ("rejected", ""),
+    }
+    for text, expected in cases.items():
+        (declared,) = _declared(text)
+        assert (declared.word, declared.by) == expected
+    for text in ("# A\n\n## Status\n\nThe server answers 404.\n", "# A\n\nStatus: 200 OK means done.\n", "", "# A\n"):
+        assert _declared(text) == ()
+
+
+def test_a_section_declares_it_in_the_attributes_of_its_heading() -> None:
+    first = '# A\n\n## Port {#port status=superseded by="net.md#port"}\n\n8080\n\n### Why\n\nx\n\n'
+    text = f"{first}## Host {{expires=2026-01-01}}\n\ny\n"
+    port, host = _declared(text)
+    assert (port.ordinal, port.last, port.word, port.by) == (2, 3, "superseded", "net.md#port")
+    assert status_on(host, DAY) is Status.EXPIRED
+
+
+def test_the_day_of_a_review() -> None:
+    cases = {
+        ("2026-01-31", "1 month"): "2026-02-28",
+        ("2024-02-29", "1 year"): "2025-02-28",
+        ("2026-01-01", "6 months"): "2026-07-01",
+        ("2026-01-01", "2 weeks"): "2026-01-15",
+        ("9999-12-01", "6 months"): "",
+        ("2026-01-01", "later"): "",
+    }
+    for (last, period), day in cases.items():
+        assert due_review({"last_reviewed_on": last, "review_in": period})[0] == day
+    assert due_review({"review-by": "2026-02-03"}) == ("2026-02-03", "review-by")
+    assert due_review({"review_by": "soon"}) == ("", "")
+
+
+def test_a_setting_maps_other_names() -> None:
+    names = status_names(("outdated=superseded", " Stale = retired"))
+    (declared,) = _declared("---\nstatus: Outdated\n---\n")
+    assert status_on(declared, DAY) is Status.CURRENT
+    assert status_on(declared, DAY, names) is Status.SUPERSEDED
+    for wrong in ("outdated", "=superseded", "outdated=gone"):
+        with pytest.raises(ValueError, match=wrong):
+            status_names((wrong,))

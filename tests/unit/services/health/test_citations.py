@@ -1,0 +1,92 @@
+"""The check tells what became of cited sources."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.citations import Citation
+from commonplace.domain.query import Record
+from commonplace.services.health.citations import CitationRules, collection_citation_findings
+from indexed import Indexed
+from support import new_repo
+
+PAGES = {
+    "guide.md": "# Guide\n\n## Port\n\nThe port of the server is 8080.\n\n## Host\n\nThe host is called alpha.\n",
+    "gone.md": "# Gone\n\nIt was here.\n",
+    "old.md": "---\nsuperseded_by: guide.md\n---\n# Old\n\nThe port of the server was 80.\n",
+    "app.py": "import sys\n\n\ndef main():\n    return sys.argv[1:]\n\n\ndef other():\n"
+    "    return 'a value of the app'\n",
+}
+CITING = """# Citing
+
+Port.[^1] Host.[^2] Gone.[^3] Old.[^4] Main.[^5] Other.[^6] Self.[^7] Short.[^8] Part.[^9]
+
+[^1]: [Guide](guide.md#port): "The port of the server is 8080."
+[^2]: [Guide](guide.md#host)
+[^3]: gone.md
+[^4]: old.md: "The port of the server was 80."
+[^5]: `app.py#L4-L5@COMMIT`
+[^6]: `app.py#L8-L9@COMMIT`
+[^7]: citing.md
+[^8]: [Guide](guide.md): "a"
+[^9]: [Guide](guide.md#nothing)
+"""
+
+
+def test_the_check_tells_what_became_of_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def at(day: str) -> None:
+        for who in ("AUTHOR", "COMMITTER"):
+            monkeypatch.setenv(f"GIT_{who}_DATE", f"{day}T00:00:00Z")
+
+    at("2026-01-01")
+    repo = new_repo(tmp_path / "base", PAGES)
+    repo.write("citing.md", CITING.replace("COMMIT", repo.git("rev-parse", "HEAD")[:10]))
+    at("2026-01-02")
+    repo.commit("Cite")
+    repo.write("guide.md", PAGES["guide.md"].replace("8080", "9090").replace("alpha", "beta"))
+    repo.write("app.py", "# A new line.\n" + PAGES["app.py"].replace("a value of", "another value of"))
+    (repo.path / "gone.md").unlink()
+    at("2026-02-02")
+    repo.commit("Change")
+    with Indexed(tmp_path) as base:
+        assert base.index.wait_dated(60)
+        found = list(collection_citation_findings(base.collection, base.index.records()))
+    told = {one.line: (one.rule, one.message) for _, one in found}
+    assert {line: rule for line, (rule, _) in told.items()} == {
+        5: "quotation_missing",
+        6: "source_changed",
+        7: "source_missing",
+        8: "source_superseded",
+        9: "source_moved",
+        10: "source_changed",
+        11: "source_missing",
+        12: "source_changed",
+        13: "source_missing",
+    }
+    change = repo.git("rev-parse", "HEAD")[:10]
+    assert f"since {change} by" in told[5][1]
+    assert f"since {change} by" in told[7][1]
+    assert "superseded by guide.md" in told[8][1]
+    assert "at L5-L6 now" in told[9][1]
+
+
+def test_ten_thousand_citations_take_less_than_a_second(tmp_path: Path) -> None:
+    pages = {
+        f"p{n}.md": f"# P{n}\n\n" + "".join(f"Fact {n}-{k} is {n * k}.\n\n" for k in range(25)) for n in range(100)
+    }
+    with Indexed(tmp_path, pages) as base:
+        quoted = [f"Fact {n}-{k} is {n * k}." for n in range(100) for k in range(25)]
+        citations = [
+            Citation(str(at), f"p{at // 25}.md", quotation=quoted[at] if at % 5 else "A fact that is not here.", line=1)
+            for at in range(2_500)
+        ]
+        record = Record(address=Address("x.md"), id="x", title="X", type="")
+        before = time.process_time()
+        rules = CitationRules(base.collection)
+        found = [one for _ in range(4) for one in rules.findings(record, citations)]
+        assert time.process_time() - before < 1.0
+    assert len(found) == 2_000

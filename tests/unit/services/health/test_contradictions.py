@@ -1,0 +1,84 @@
+"""Pages that state different values for one subject, and pages that only look so."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from commonplace.domain.addresses import Address
+from commonplace.domain.document_reader import read_document
+from commonplace.services.health.contradictions import ClaimIndex, changed_claim_findings
+from indexed import Indexed
+
+SENTENCE = "The gateway of the shop answers within {} on every working day."
+CONTRADICTIONS = [
+    (SENTENCE.format("20 ms"), SENTENCE.format("30 ms")),
+    ("Support for the old client ends on 2026-01-31 in all regions.",
+     "Support for the old client ends on 2026-02-28 in all regions."),
+    ("Install at least version 7.2.1 of the tool before the migration.",
+     "Install at least version 7.4 of the tool before the migration."),
+    ("## Shop gateway\n\nListening port: 8080", "## Shop gateway\n\n**Listening port**: 9090"),
+    ("## Shop gateway\n\n- Encrypted at rest: yes", "## Shop gateway\n\n- Encrypted at rest: no"),
+    ("| Service | Default port |\n|---|---|\n| Shop gateway | 8080 |",
+     "| Service | Default port |\n|---|---|\n| Shop gateway | 9090 |"),
+    ("Read the whole story at https://example.org/old before you begin here.",
+     "Read the whole story at https://example.org/new before you begin here."),
+    ("## Shop gateway\n\nContact person: Ada Lovelace", "## Shop gateway\n\nContact person: Alan Turing"),
+]  # fmt: skip
+INNOCENT = [
+    (SENTENCE.format("20 ms"), SENTENCE.format("20 ms")),
+    (SENTENCE.format("20 ms"), "The gateway of the bank answers within 30 ms on every working day."),
+    (f"```\n{SENTENCE.format('20 ms')}\n```", f"```\n{SENTENCE.format('30 ms')}\n```"),
+    ("Type: String", "Type: Number"),
+    ("Step 1 of 3 is easy.", "Step 2 of 3 is easy."),
+    ("We sold 3 of 5 cars with 4 doors within the last year, as planned.",
+     "We sold 4 of 6 cars with 4 doors within the last year, as planned."),
+]  # fmt: skip
+PLACES = {
+    "v1/setup.md": "v2/setup.md",
+    "journal/2026-01-01.md": "journal/2026-01-02.md",
+    "templates/a.md": "b.md",
+    "changelog.md": "b.md",
+}
+
+
+def _found(place: Path, pages: dict[str, str]) -> int:
+    with Indexed(place, pages) as base:
+        claims = ClaimIndex(base.collection)
+        for record in base.index.records():
+            claims.add(record.address, base.store.read(record.address))
+        return len(list(claims.findings()))
+
+
+def test_pages_that_state_different_values(tmp_path: Path) -> None:
+    for number, (one, other) in enumerate(CONTRADICTIONS):
+        pages = {"one.md": f"# One\n\n{one}\n", "deep/other.md": f"# Other\n\n{other}\n"}
+        assert _found(tmp_path / f"yes{number}", pages) == 1, one
+    for number, (one, other) in enumerate(INNOCENT):
+        pages = {"one.md": f"# One\n\n{one}\n", "other.md": f"# Other\n\n{other}\n"}
+        assert _found(tmp_path / f"no{number}", pages) == 0, one
+
+
+def test_templates_journals_and_parallel_folders_may_differ(tmp_path: Path) -> None:
+    one, other = f"# A\n\n{SENTENCE.format('20 ms')}\n", f"# A\n\n{SENTENCE.format('30 ms')}\n"
+    for number, (first, second) in enumerate(PLACES.items()):
+        assert _found(tmp_path / str(number), {first: one, second: other}) == 0, first
+    shape = {f"{lang}/{name}.md": "# X\n" for lang in ("en", "de") for name in ("a", "b", "c")}
+    assert _found(tmp_path / "lang", {**shape, "en/one.md": one, "de/eins.md": other}) == 0
+    many = {f"p{n}.md": f"# P\n\n{SENTENCE.format(f'{n} ms')}\n" for n in range(9)}
+    assert _found(tmp_path / "many", many) == 0
+    assert _found(tmp_path / "old", {"a.md": f"---\nsuperseded_by: b.md\n---\n{one}", "b.md": other}) == 0
+
+
+def test_a_write_is_told_within_its_time(tmp_path: Path) -> None:
+    pages = {f"p{n}.md": f"# P{n}\n\nPage {n} tells of the gateway and the shop.\n" for n in range(200)}
+    with Indexed(tmp_path, {**pages, "other.md": f"# Other\n\n{SENTENCE.format('20 ms')}\n"}) as base:
+        old = read_document(Address("a.md"), b"# A\n")
+        new = read_document(Address("a.md"), f"# A\n\n{SENTENCE.format('30 ms')}\n".encode())
+        (found,) = changed_claim_findings(base.collection, old, new)
+        assert "'30ms'" in found.message
+        assert "other.md, line 3, states '20ms'" in found.message
+        before = time.thread_time()
+        assert len(list(changed_claim_findings(base.collection, old, new))) == 1
+        assert time.thread_time() - before < 0.03
+        assert not list(changed_claim_findings(base.collection, new, new))

@@ -1,0 +1,40 @@
+"""The review queue lists what is to be looked at, the gravest first."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from commonplace.domain.addresses import Address
+from commonplace.services.reviews import mark_reviewed, review_queue, shown_item
+from indexed import Indexed
+
+PAGES = {
+    "due.md": "---\nreview_by: 2020-01-01\nowner: Ada\n---\n# Due\n",
+    "replaced.md": "---\nsuperseded_by: nowhere.md\nreview_by: 2020-01-01\n---\n# Replaced\n",
+    "one.md": "---\nsuperseded_by: two.md\n---\n# One\n",
+    "two.md": "---\nsuperseded_by: one.md\n---\n# Two\n",
+    "citing.md": '# Citing\n\nText.[^1]\n\n[^1]: [Due](due.md): "It is not written there."\n',
+    "questions.yaml": "no list",
+}
+
+
+def test_the_queue_has_everything_once(tmp_path: Path) -> None:
+    with Indexed(tmp_path, PAGES) as base:
+        items = review_queue(base.collection)
+        assert [(one.rule, one.path) for one in items] == [
+            ("unanswered_question", "questions.yaml"),
+            ("quotation_missing", "citing.md"),
+            ("replacement_missing", "one.md"),
+            ("replacement_missing", "replaced.md"),
+            ("replacement_missing", "two.md"),
+            ("stale", "due.md"),
+        ]
+        assert items[1].call == {"tool": "read", "page": "citing.md", "lines": "5"}
+        assert items[-1].call["tool"] == "edit"
+        assert shown_item(items[-1]).endswith("[stale] (Ada)")
+        assert [one.path for one in review_queue(base.collection, "@ada")] == ["due.md"]
+        mark_reviewed(base.collection, Address("due.md"), "Ada")
+        today = datetime.now(UTC).date().isoformat()
+        assert f"last_reviewed_on: {today}\nreviewed_by: Ada" in (base.folder / "due.md").read_text()
+        assert "stale" not in {one.rule for one in review_queue(base.collection)}
