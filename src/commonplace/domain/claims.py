@@ -72,6 +72,10 @@ class PageClaim(NamedTuple):
     """The innermost heading above."""
 
 
+_NO_TEXT = ("    ", "\t", ">", "<", ":")
+"""Beginnings of lines of code, quotes, HTML and definitions."""
+
+
 def claims_of(text: str) -> list[PageClaim]:
     """The claims of a body of Markdown, at most `MAX_CLAIMS`, by line."""
     found: list[PageClaim] = []
@@ -83,39 +87,40 @@ def claims_of(text: str) -> list[PageClaim]:
 
 
 def _claims(lines: Sequence[str]) -> Iterator[PageClaim]:
-    heading, fence, header = "", "", list[str]()
-    pending: list[str] = []
+    heading, header, pending = "", list[str](), list[str]()
     began, before = 0, ""
-    for number, line in enumerate([*lines, ""], 1):
-        opened = _FENCE.match(line)
-        if fence or opened:
-            yield from _statements(pending, began, heading)
-            pending, before = [], ""
-            closes = opened is not None and opened[1].startswith(fence) and not line.strip().strip("`~")
-            fence = "" if fence and closes else fence or (opened[1] if opened else "")
-            continue
-        title = _HEADING.match(line)
-        item = _ITEM.match(line)
-        is_table = line.lstrip().startswith("|")
-        if title or item or is_table or not line.strip() or line.startswith(("    ", "\t", ">", "<", ":")):
+    for number, line in enumerate([*_outside_code(lines), ""], 1):
+        title, item, is_table = _HEADING.match(line), _ITEM.match(line), line.lstrip().startswith("|")
+        is_text = bool(line.strip()) and not (title or is_table or line.startswith(_NO_TEXT))
+        if item or not is_text:
             yield from _statements(pending, began, heading)
             pending = []
         if title:
             heading = _plain(title[2])
         elif is_table:
             cells = [_plain(cell) for cell in line.strip().strip("|").split("|")]
-            if header and not set("".join(cells)) <= set("-: "):
-                yield from _row(header, cells, number, heading)
+            yield from _row(header, cells, number, heading)
             header = header or cells
-        elif line.strip() and not line.startswith(("    ", "\t", ">", "<", ":")):
-            if not pending:
-                began = number
+        elif is_text:
+            began = began if pending else number
             pending.append(line[item.end() :] if item else line.strip())
         elif (definition := _DEFINITION.match(line)) and before:
             yield from _field("", before, definition[1], number)
         header = header if is_table else []
-        before = line.strip() if not (title or item or is_table) else ""
+        before = "" if title or item or is_table else line.strip()
     yield from _statements(pending, began, heading)
+
+
+def _outside_code(lines: Sequence[str]) -> Iterator[str]:
+    """The lines, those of fenced code as blank ones."""
+    fence = ""
+    for line in lines:
+        marker = _FENCE.match(line)
+        yield "" if fence or marker else line
+        if not fence:
+            fence = marker[1] if marker else ""
+        elif marker and marker[1].startswith(fence) and not line.strip().strip("`~"):
+            fence = ""
 
 
 def _statements(lines: Sequence[str], began: int, heading: str) -> Iterator[PageClaim]:
@@ -153,6 +158,8 @@ def _field(heading: str, name: str, value: str, line: int) -> Iterator[PageClaim
 
 
 def _row(header: Sequence[str], cells: Sequence[str], line: int, heading: str) -> Iterator[PageClaim]:
+    if set("".join(cells)) <= set("-: "):
+        return
     for column, value in list(zip(header, cells, strict=False))[1:]:
         kind = _kind(value)
         if kind not in {"", "name"} and len(_WORD.findall(f"{cells[0]} {column}")) >= MIN_SUBJECT_WORDS:
