@@ -2,7 +2,8 @@
 
 A docstring names its subject first: an opening such as "What" or "Of" makes a fragment.
 Names are searched as identifiers: classes, functions, variables, parameters, attributes and modules. Words of plain
-English (`kept`, `late`) are allowed; the old class or module of that name is not.
+English (`kept`, `late`) are allowed; the old class or module of that name is not, and neither is a variable or a
+parameter that is called `found` or `one` instead of by what it holds.
 """
 
 from __future__ import annotations
@@ -73,6 +74,9 @@ IDENTIFIERS = {
 }
 """Replacements by forbidden identifier."""
 
+VAGUE = frozenset({"asked", "found", "given", "kept", "known", "one", "told", "wanted"})
+"""Names that variables and parameters may not have: each says that something is there, and not what it is."""
+
 GERUNDS = frozenset({"binding", "framing", "listing", "ranking", "routing", "scoring", "staging"})
 """Names of modules in -ing that are established nouns: data binding, HTTP framing, Git's staging area."""
 
@@ -142,6 +146,9 @@ def _code(root: Path) -> Iterator[str]:
         tree = ast.parse(text)
         if where.startswith(DOCUMENTED):
             yield from _openings(where, tree)
+            for line, name in sorted(set(_variables(tree))):
+                if name in VAGUE:
+                    yield f"{where}:{line}: a variable is named by a noun that says what it holds, not {name!r}"
         for line, name in sorted(set(_names(tree))):
             if instead := IDENTIFIERS.get(name) or IDENTIFIERS.get(name.lstrip("_")):
                 yield f"{where}:{line}: {name} is an old word: {instead}"
@@ -173,6 +180,22 @@ def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, part) for part in (*name.split("."), other) if part)
             case ast.ImportFrom(module=str(module)):
                 yield from ((node.lineno, part) for part in module.split("."))
+            case _:
+                pass
+
+
+def _variables(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Every variable and parameter with its line; without attributes and the fields of classes."""
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    fields = {id(target) for body in bodies for statement in body for target in ast.iter_child_nodes(statement)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) if id(node) not in fields:
+                yield node.lineno, name
+            case ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield node.lineno, name
             case _:
                 pass
 

@@ -97,6 +97,26 @@ def test_an_old_phrase_is_reported_in_code_and_in_documentation(tmp_path: Path) 
     assert "docs/page.md:1: 'wishes' is an old word: the expanded query" in said
 
 
+def test_a_variable_that_does_not_say_what_it_holds_is_reported(tmp_path: Path) -> None:
+    vague = (
+        "for one in pages:\n    pass\n",
+        "def f(found: int) -> None:\n    pass\n",
+        "pages = [known for known in pages]\n",
+        "if (wanted := f()):\n    pass\n",
+        "f = lambda given: given\n",
+        "with f() as (kept, x):\n    pass\n",
+        "match x:\n    case [asked]:\n        pass\n",
+    )
+    for text in vague:
+        code, said = check(tmp_path, text)
+        assert code == 1, text
+        assert "a variable is named by a noun that says what it holds, not " in said, text
+    fields = "class A:\n    found: int = 0\n    kept = 1\n\n    def one(self) -> int:\n        return self.found\n"
+    assert check(tmp_path, fields) == (0, "")
+    (tmp_path / FILE).unlink()
+    assert check(tmp_path, vague[0], "tests/unit/test_one.py") == (0, "")
+
+
 def test_earlier_releases_may_be_told_in_their_own_words(tmp_path: Path) -> None:
     assert check(tmp_path, "- A search read its wishes.\n", "CHANGELOG.md") == (0, "")
 
