@@ -592,7 +592,7 @@ def _tags(body: bytes, text: str, frontmatter: Frontmatter, found: Structure) ->
     tags: dict[str, str] = {}
     for tag in text_items(frontmatter.values.get("tags")):
         tags.setdefault(fold(tag.lstrip("#")), tag.lstrip("#"))
-    for tag in body_tags(body, found.opaque, lambda: [one[:2] for one in link_definitions(text).values()]):
+    for tag in body_tags(body, found.opaque, lambda: [link[:2] for link in link_definitions(text).values()]):
         tags.setdefault(fold(tag), tag)
     tags.pop("", None)
     return tuple(tags.values())

@@ -137,7 +137,7 @@ def proposals_since(collection: Collection, told: Mapping[str, str], wanted: Not
     """The wanted proposals of a collection that are new, or have another latest commit than was told, oldest first."""
     found = [one for one in proposals_now(collection) if told.get(one.proposal.id) != one.proposal.tip]
     events = [
-        ProposedEvent(one, event_of(one.proposal, known=one.proposal.id in told), wanted.proposed(one))
+        ProposedEvent(one, event_of(one.proposal, is_reported=one.proposal.id in told), wanted.proposed(one))
         for one in sorted(found, key=lambda one: one.proposal.when)
         if wanted.takes(collection, one.proposal.author)
     ]
@@ -150,9 +150,9 @@ def proposals_now(collection: Collection) -> list[FoundProposal]:
     return [*listed(only), *listed(only, closed=True)]
 
 
-def event_of(proposal: Proposal, *, known: bool = False) -> ProposalEvent:
+def event_of(proposal: Proposal, *, is_reported: bool = False) -> ProposalEvent:
     """The latest event of a proposal, of which a reader knows or does not."""
-    return ("amended" if known else "opened") if proposal.state == "open" else proposal.state
+    return ("amended" if is_reported else "opened") if proposal.state == "open" else proposal.state
 
 
 def _events(collection: Collection, commits: Sequence[Commit], wanted: NoticeFilter) -> list[ChangeEvent]:

@@ -51,5 +51,5 @@ def test_a_proposal_is_found_by_the_tags_that_it_would_give(tmp_path: Path) -> N
         assert [one.event for one in proposals_since(base.collection, {}, NoticeFilter(tag="blue"))] == ["opened"]
         assert proposals_since(base.collection, {}, NoticeFilter(tag="red")) == []
         found = base.found().proposal
-        assert event_of(found, known=True) == "amended"
+        assert event_of(found, is_reported=True) == "amended"
         assert proposals_since(base.collection, {found.id: found.tip}, NoticeFilter()) == []

@@ -284,7 +284,7 @@ class GitProposals:
         return self._facts(proposal.id, tip, CLOSED)
 
     def _of(self, folder: str) -> list[Proposal]:
-        names = [one.removeprefix(folder) for one in self.repository.references() if one.startswith(folder)]
+        names = [name.removeprefix(folder) for name in self.repository.references() if name.startswith(folder)]
         found = [one for name in names if (one := self._at(folder, name)) is not None]
         if folder == OPEN:
             found = [one for one in found if not self._is_left_over(one)]
@@ -292,7 +292,7 @@ class GitProposals:
 
     def _of_accepted(self) -> list[Proposal]:
         """The proposals that were accepted by a process that was killed before it closed them."""
-        names = [one.removeprefix(OPEN) for one in self.repository.references() if one.startswith(OPEN)]
+        names = [name.removeprefix(OPEN) for name in self.repository.references() if name.startswith(OPEN)]
         return [one for name in names if (one := self._accepted(name)) is not None]
 
     def _accepted(self, identifier: str) -> Proposal | None:
@@ -574,7 +574,7 @@ def _with_trailers(words: CommitMessage, stated: Mapping[str, str], moved: Mappi
 def _without_trailers(message: str) -> str:
     """A message without the program's trailers, and those of moves."""
     head, _, last = message.rstrip("\n").rpartition("\n\n")
-    lines = [one for one in last.split("\n") if not _TRAILER_LINE.fullmatch(one) and not one.startswith(MOVED_TRAILER)]
+    lines = [row for row in last.split("\n") if not _TRAILER_LINE.fullmatch(row) and not row.startswith(MOVED_TRAILER)]
     rest = "\n".join(lines)
     return f"{head}\n\n{rest}".strip("\n")
 

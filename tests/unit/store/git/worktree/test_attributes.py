@@ -58,9 +58,10 @@ def test_a_path_has_the_attributes_that_git_gives_it(repo: GitRepo, tmp_path: Pa
             file.parent.mkdir(parents=True, exist_ok=True)
             patterns = [one for one in PATTERNS if one and not one.startswith(("!", "#"))]
             lines = [
-                f"{chance.choice((one, f'{chr(34)}{one}{chr(34)}')) if chr(92) not in one and ' ' not in one else 'a'} "
+                (chance.choice((glob, f'"{glob}"')) if "\\" not in glob and " " not in glob else "a")
+                + " "
                 + " ".join(chance.choices(ATTRIBUTES, k=chance.randint(1, 3)))
-                for one in chance.choices(patterns, k=chance.randint(0, 4))
+                for glob in chance.choices(patterns, k=chance.randint(0, 4))
             ]
             file.write_text("\n".join(["[attr]macro mine=macro -ident", *lines]) + "\n")
         paths, found = some_paths(chance), opened(repo)
